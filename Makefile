@@ -1,0 +1,75 @@
+# Each command sets up what it needs: .venv is made from the locked requirements and renewed when they change.
+#
+#   make demo     watches over generated data, as tables and plots
+#   make test     the tests (minutes)            make check   format, lint, types, imports and the tests
+#   make long     what takes longer than minutes  make bench   the measurements
+#   make lint     check without the tests        make format  let ruff lay out the code
+#   make lock     resolve the requirements anew (UPGRADE=--upgrade takes the newest)
+#   make clean    remove all that was made
+#
+# PYTHON=/path/to/python3 chooses the Python. ARGS="..." is handed to the command.
+
+.DELETE_ON_ERROR:
+.PHONY: setup demo test check long bench lint format lock clean
+
+READY := .venv/.ready
+RUN := .venv/bin/python -m
+WORKERS ?= 2
+LOCK_PYTHON ?= python3.11
+
+# Nothing is kept outside this folder, so an empty or read-only home does as well.
+export TACIT_CACHE_DIR := $(CURDIR)/.venv/cache
+export NUMBA_CACHE_DIR := $(CURDIR)/.venv/cache/kernels
+export MPLCONFIGDIR := $(CURDIR)/.venv/cache/matplotlib
+export PYTHON
+
+setup: $(READY)
+
+$(READY): requirements/build.txt requirements/locked.txt pyproject.toml tools/setup.sh
+	@sh tools/setup.sh
+
+demo: $(READY)
+	@.venv/bin/tacit demo $(ARGS)
+
+test: $(READY)
+	$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+check: lint test
+
+long: $(READY)
+	$(RUN) pytest -n $(WORKERS) --dist loadgroup -m long $(ARGS)
+
+bench: $(READY)
+	@.venv/bin/tacit bench $(ARGS)
+
+lint: $(READY)
+	$(RUN) ruff format --check
+	$(RUN) ruff check
+	$(RUN) mypy
+	.venv/bin/lint-imports --no-logo
+
+format: $(READY)
+	$(RUN) ruff format
+	$(RUN) ruff check --fix
+
+# Resolved with the oldest Python, as what fits it fits the newer ones too. The tool has a place of its own: it must
+# work when the lock does not.
+COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(UPGRADE)
+title = printf '%s\n' '\# $(2). Made by `make lock` with Python 3.11; holds for 3.11 to 3.14.' | \
+	cat - requirements/$(1) > build/lock/$(1) && mv build/lock/$(1) requirements/$(1)
+
+lock:
+	$(LOCK_PYTHON) -m venv --clear build/lock
+	build/lock/bin/python -m pip install --quiet pip-tools==7.6.2
+	$(COMPILE) --all-extras --output-file requirements/locked.txt pyproject.toml
+	$(COMPILE) --extra site --constraint requirements/locked.txt --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) --constraint requirements/locked.txt --output-file requirements/build.txt requirements/build.in
+	$(call title,locked.txt,Everything: core and site and dev)
+	$(call title,runtime.txt,What runs: core and site)
+	$(call title,build.txt,What builds tacit and the source package of Spark)
+
+clean:
+	rm -rf .venv build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf src/tacit.egg-info
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

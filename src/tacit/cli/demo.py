@@ -1,0 +1,111 @@
+"""``tacit demo``: watches of several shapes over generated data of several kinds, each answer judged.
+
+Nothing is read but what is generated here from a seed; the tables are shown and the pictures saved. The command
+succeeds only when no answer was wrong.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tacit.recording.run import Run
+
+__all__ = ["register"]
+
+SECONDS = 60
+SITES_OF = {"air": "station", "requests": "server", "readings": "sensor", "news": "round_robin:8"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+
+    @app.command()
+    def demo(
+        seconds: int = typer.Option(SECONDS, min=10, help="About how long it may take on two cores; data follows."),
+        out: Path = typer.Option(Path("demo-output"), metavar="FOLDER", help="Where the pictures go."),
+        json_: bool = typer.Option(False, "--json", help="Print the results as JSON."),
+    ) -> None:
+        """Replay watches of several shapes over generated data, check every answer, and draw what happened."""
+        raise typer.Exit(_demo(seconds, out, json_))
+
+
+def _demo(seconds: int, out: Path, json_: bool) -> int:
+    from tacit.cli.show import print_run
+    from tacit.cli.work import as_json, output, progress, spark_session
+    from tacit.language import parse
+    from tacit.recording.plots import save_replay_plot
+    from tacit.recording.run import file_name, record, replay_prepared
+    from tacit.recording.settings import Settings
+    from tacit.vocabulary.errors import OptionError
+
+    if out.exists() and not out.is_dir():
+        raise OptionError(f"--out {out} is not a folder")
+    text = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
+    settings = Settings(verify=True)
+    console = output()
+    runs: list[Run] = []
+    with progress() as bar:
+        bar.say("starting Spark")
+        with spark_session("tacit demo") as spark:
+            for plan in parse(text):
+                bar.say(f"{plan.name}: generating {plan.table}")
+                frame = _generated(spark, plan.table, seconds / SECONDS)
+                recording, took = record(spark, plan, frame, site=SITES_OF[plan.table], time="ts")
+                run = replay_prepared(plan, recording, took, settings, bar.measured(f"{plan.name}: replaying"))
+                bar.say(f"{plan.name}: drawing")
+                out.mkdir(parents=True, exist_ok=True)
+                save_replay_plot(plan, recording, run.replay, out / f"{file_name(plan.name)}.png", settings)
+                runs.append(run)
+                if not json_:
+                    print_run(console, run)
+    reports = [run.replay.report for run in runs]
+    right = all(report.missed == 0 and report.spurious == 0 for report in reports)
+    if json_:
+        typer.echo(as_json([report.as_dict() for report in reports]))
+    else:
+        _print_all(console, runs)
+        console.print(f"pictures in {out}", soft_wrap=True)
+    return 0 if right else 1
+
+
+def _generated(spark: Any, table: str, scale: float) -> Any:
+    from tacit.pipelines.generate import air_quality, sensors, web_requests
+    from tacit.pipelines.news import news
+
+    match table:
+        case "air":
+            return air_quality(spark, stations=12, hours=max(1_000, int(24 * 365 * scale)))
+        case "requests":
+            return web_requests(spark, rows=max(5_000, int(60_000 * scale)), sites=8)
+        case "readings":
+            return sensors(spark, rows=max(5_000, int(60_000 * scale)), sites=10)
+    return news(spark, docs=max(1_000, int(4_000 * scale)), terms=1_000)
+
+
+def _print_all(console: Any, runs: list[Run]) -> None:
+    from tacit.cli.show import table_of
+    from tacit.cli.work import show
+
+    rows = []
+    for run in runs:
+        report = run.replay.report
+        total = max(1, report.messages["total"])
+        rows.append(
+            {
+                "watch": report.watch,
+                "events": report.updates,
+                "sites": report.sites,
+                "groups": report.groups or 1,
+                "messages": report.messages["total"],
+                "panes / tacit": f"{report.pane_shipping['messages'] / total:.1f} ×",
+                "events / tacit": f"{report.centralised['messages'] / total:.1f} ×",
+                "alerts": len(report.alerts),
+                "wrong": (report.missed or 0) + (report.spurious or 0),
+            }
+        )
+    show(console, table_of(rows, rows[0]))

@@ -1,0 +1,144 @@
+"""``tacit replay``: a watch over recorded data, every message counted, every answer judged if asked for.
+
+``tacit replay sweep`` is registered beside it; anything else after ``replay`` belongs to the plain command.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from tacit.cli.work import Bar
+    from tacit.language.plan import WatchPlan
+    from tacit.recording.run import Run
+    from tacit.recording.settings import Settings
+
+__all__ = ["register"]
+
+PLAIN = "file"
+MORE = "Many replays at once: tacit replay sweep --help"
+PLOT_KINDS = (".png", ".svg", ".pdf")
+
+
+class _ReplayGroup(TyperGroup):
+    """A group whose plain command needs no name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = [PLAIN, *args]
+        return super().parse_args(ctx, args)
+
+
+class _PlainCommand(TyperCommand):
+    """Its usage line is the group's."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        if parent is not None and info_name == PLAIN:
+            info_name, parent = parent.info_name, parent.parent
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``replay`` and ``replay sweep`` to the application."""
+    from tacit.cli.sweep import register_sweep
+
+    group = typer.Typer(cls=_ReplayGroup, help="Replay watches over recorded data and count every message.")
+    group.command(PLAIN, cls=_PlainCommand, hidden=True, epilog=MORE)(_replay)
+    register_sweep(group)
+    app.add_typer(group, name="replay")
+
+
+def _replay(
+    watch: Path = typer.Argument(..., metavar="WATCH.sql", help="A file with one or several CREATE WATCH sentences."),
+    data: list[str] = typer.Option(..., "--data", metavar="PATH", help="Parquet, CSV or JSON: a file, folder or glob."),
+    site: str = typer.Option(..., "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
+    time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
+    step: str = typer.Option("event", help="Check after every event or after every pane."),
+    protocol: str = typer.Option("coordinator", help="coordinator (threshold) or broadcast (decentralised)."),
+    zone: str = typer.Option("ball", help="ball or auto."),
+    policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
+    seed: int = typer.Option(0, help="For the random policy."),
+    verify: bool = typer.Option(False, "--verify", help="Let an omniscient observer judge every answer."),
+    plot: Path | None = typer.Option(None, metavar="FILE", help="Save a picture (.png, .svg or .pdf)."),
+    work: Path | None = typer.Option(None, metavar="FOLDER", help="Keep the prepared recording here for reuse."),
+    json_: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+) -> None:
+    """Replay the watches of a file over recorded data: their answers, their alerts, and every message they cost."""
+    from tacit.cli.show import print_run
+    from tacit.cli.work import as_json, output, progress, spark_session
+    from tacit.recording.run import check_source, read_script
+    from tacit.recording.settings import Settings
+
+    settings = Settings(protocol, step, zone, policy, seed, verify).checked()
+    plans = read_script(watch)
+    check_source(data, site)
+    pictures = plot_paths(plot, [plan.name for plan in plans])
+    console = output()
+    results = []
+    with progress() as bar:
+        bar.say("starting Spark")
+        with spark_session("tacit replay") as spark:
+            for plan, picture in zip(plans, pictures, strict=True):
+                run, story = _one(spark, plan, data, site, time, work, settings, bar)
+                if picture is not None:
+                    bar.say(f"{plan.name}: drawing")
+                    _draw(run, picture, settings)
+                results.append({**run.replay.report.as_dict(), **story})
+                if not json_:
+                    _print_story(console, story)
+                    print_run(console, run)
+    if json_:
+        typer.echo(as_json(results[0] if len(results) == 1 else results))
+
+
+def plot_paths(plot: Path | None, watches: list[str]) -> list[Path | None]:
+    """Where each watch's picture goes: several watches get their names into the file's name."""
+    from tacit.recording.run import file_name
+    from tacit.vocabulary.errors import OptionError
+
+    if plot is None:
+        return [None] * len(watches)
+    if plot.suffix.lower() not in PLOT_KINDS:
+        raise OptionError(f"--plot {plot}: the name must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
+    if not plot.parent.is_dir():
+        raise OptionError(f"--plot {plot}: there is no folder {plot.parent}")
+    if len(watches) == 1:
+        return [plot]
+    return [plot.with_name(f"{plot.stem}-{file_name(name)}{plot.suffix}") for name in watches]
+
+
+def _one(
+    spark: Any, plan: WatchPlan, data: list[str], site: str, time: str, work: Path | None, settings: Settings, bar: Bar
+) -> tuple[Run, dict[str, Any]]:
+    """One watch: prepared, explained if it was asked to be, replayed."""
+    from tacit.recording.run import record, replay_prepared
+
+    bar.say(f"{plan.name}: reading")
+    recording, seconds = record(spark, plan, data, site=site, time=time, work=work)
+    story = _explained(plan, recording) if plan.explain else {}
+    return replay_prepared(plan, recording, seconds, settings, bar.measured(f"{plan.name}: replaying")), story
+
+
+def _explained(plan: WatchPlan, recording: Any) -> dict[str, Any]:
+    from tacit.language.explain import describe, explain_text
+    from tacit.recording.prediction import predict
+
+    prediction = predict(plan, recording)
+    text = f"{explain_text(plan)}\n{prediction.text()}"
+    return {"explain": {**describe(plan), "predicted": prediction.as_dict(), "text": text}}
+
+
+def _print_story(console: Any, story: dict[str, Any]) -> None:
+    if "explain" in story:
+        console.print(story["explain"]["text"], markup=False)
+        console.print("what the replay then cost:\n", markup=False)
+
+
+def _draw(run: Run, picture: Path, settings: Settings) -> None:
+    from tacit.recording.plots import save_replay_plot
+
+    save_replay_plot(run.plan, run.recording, run.replay, picture, settings)

@@ -1,0 +1,184 @@
+"""A replay for people: what the watch said, what it cost beside both baselines, and whether it was right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tacit.cli.work import show
+from tacit.functions.goals import Comparison, Track
+from tacit.language.explain import goal_text, window_text
+from tacit.language.plan import WatchPlan
+from tacit.recording.report import Alert, Report
+from tacit.recording.run import Run
+from tacit.recording.summary import baseline_words, final_answers, observer_words
+from tacit.vocabulary.answers import MET, UNKNOWN
+
+__all__ = ["alert_lines", "answer_words", "costs_table", "print_run", "size_text", "table_of", "when_text"]
+
+ALERTS_SHOWN = 10
+GROUPS_SHOWN = 5
+
+
+def print_run(console: Console, run: Run) -> None:
+    """The whole story of one replay."""
+    report = run.replay.report
+    plan = run.plan
+    names = [statistic.name for statistic in plan.statistics]
+    title = Text.assemble((plan.name, "bold"), ("  " + goal_text(plan.goal, names, dict(plan.outputs)), "dim"))
+    lines: list[tuple[str, RenderableType]] = [
+        ("answer", Text(answer_words(run))),
+        ("data", Text(_data_words(run))),
+        ("window", Text(f"{window_text(plan.window)}; checked after every {report.step}")),
+        ("messages", costs_table(report)),
+        ("violations", Text(_violation_words(report))),
+        ("alerts", Text("\n".join(alert_lines(report.alerts)))),
+        ("promise", Text(report.guarantee)),
+    ]
+    if (verdict := observer_words(report)) is not None:
+        wrong = bool(report.missed or report.spurious)
+        lines.append(("observer", Text(verdict, style="bold red" if wrong else "green")))
+    lines.append(("seconds", Text(", ".join(f"{name} {took:.2f}" for name, took in report.seconds.items()))))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for name, what in lines:
+        grid.add_row(name, what)
+    show(console, Group(title, Padding(grid, (0, 0, 1, 2))))
+
+
+def answer_words(run: Run) -> str:
+    """The last answer in words."""
+    final = final_answers(run.replay)
+    goal, outputs = run.replay.physical.goal, run.replay.physical.outputs
+    compared = goal.expression if isinstance(goal, (Comparison, Track)) else outputs[0][1]
+    label = next((name for name, tree in outputs if tree == compared), "value")
+    groups = run.recording.groups
+    if groups is not None:
+        if isinstance(goal, Track):
+            return f"{label} of {len(groups):,} groups, each {run.replay.report.guarantee}"
+        met = final.met
+        shown = ", ".join(f"{groups[g]} ({final.values[g]:.4g})" for g in met[:GROUPS_SHOWN].tolist())
+        more = f" and {len(met) - GROUPS_SHOWN:,} more" if len(met) > GROUPS_SHOWN else ""
+        return f"met for {len(met):,} of {len(groups):,} groups at the end" + (f": {shown}{more}" if shown else "")
+    value = float(final.values[0])
+    if isinstance(goal, Track):
+        within = f"{goal.within:g}{' percent' if goal.percent else ''}"
+        known = f"{label} = {value:.6g} at the end, within {within}"
+        return known if value == value else f"{label} has no value at the end"
+    if final.sides[0] == UNKNOWN:
+        return "not met at the end: the value is missing (NULL)"
+    known = f" ({label} was {value:.6g} when last collected)" if value == value else ""
+    return ("met" if final.sides[0] == MET else "not met") + " at the end" + known
+
+
+def costs_table(report: Report) -> Table:
+    """Messages and bytes beside both baselines."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    for _ in range(3):
+        table.add_column(justify="right")
+    total = report.messages["total"]
+    rows = [
+        (f"tacit ({report.protocol}{', ' + report.policy if report.policy else ''})", total, report.bytes),
+        ("shipping every pane", report.pane_shipping["messages"], report.pane_shipping["bytes"]),
+        ("sending every event", report.centralised["messages"], report.centralised["bytes"]),
+    ]
+    for index, (what, messages, size) in enumerate(rows):
+        against = "" if index == 0 else f"{messages / total:,.2f} × as many" if total else "tacit sent none"
+        table.add_row(what, f"{messages:,}", size_text(size), against, style="bold" if index == 0 else "")
+    if (words := baseline_words(report)) is not None:
+        table.add_row(Text(words, style="yellow"))
+    return table
+
+
+def alert_lines(alerts: Sequence[Alert]) -> list[str]:
+    """The first alerts with their times, and how many more there are."""
+    if not alerts:
+        return ["none"]
+    lines = [f"{len(alerts):,}"]
+    for alert in alerts[:ALERTS_SHOWN]:
+        parts = [when_text(alert.at), alert.group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]
+        lines.append("  ".join(part for part in parts if part is not None))
+    if len(alerts) > ALERTS_SHOWN:
+        lines.append(f"and {len(alerts) - ALERTS_SHOWN:,} more")
+    return lines
+
+
+def when_text(at: str) -> str:
+    """An instant without what is zero.
+
+    >>> when_text("2013-03-01T04:00:00Z"), when_text("1998-04-30T22:00:01.500000Z")
+    ('2013-03-01 04:00', '1998-04-30 22:00:01.5')
+    """
+    text = at.removesuffix("Z").replace("T", " ")
+    if "." in text:
+        return text.rstrip("0")
+    return text.removesuffix(":00")
+
+
+def size_text(size: int) -> str:
+    """Bytes in units of a thousand.
+
+    >>> size_text(999), size_text(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    if size < 1_000:
+        return f"{size} B"
+    for unit, factor in (("kB", 1e3), ("MB", 1e6)):
+        if size < 999.95 * factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size / 1e9:,.1f} GB"
+
+
+def table_of(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> Table:
+    """Rows as a table; numbers to the right."""
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    chosen = [name for name in columns if rows and name in rows[0]]
+    for name in chosen:
+        numeric = all(isinstance(row[name], (int, float)) for row in rows)
+        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in chosen))
+    return table
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _data_words(run: Run) -> str:
+    report, recording = run.replay.report, run.recording
+    span = f"{_instant(int(recording.t[0]))} to {_instant(int(recording.t[-1]))}"
+    groups = "" if recording.groups is None else f" in {len(recording.groups):,} groups"
+    left = [f"{count:,} without a {what.removeprefix('no_')}" for what, count in report.left_out.items() if count]
+    if recording.rows > recording.kept:
+        left.append(f"{recording.rows - recording.kept:,} that WHERE leaves out")
+    rest = f"; not counted: rows {' and '.join(left)}" if left else ""
+    return f"{report.updates:,} events at {report.sites:,} sites{groups}, {span}{rest}"
+
+
+def _instant(time_us: int) -> str:
+    moment = datetime.fromtimestamp(time_us / 1_000_000, tz=UTC)
+    return when_text(moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z")
+
+
+def _violation_words(report: Report) -> str:
+    kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.messages["by_kind"].items())
+    syncs = f", {report.full_syncs:,} full synchronisations" if report.protocol == "coordinator" else ""
+    return f"{report.violations:,}{syncs} (sent: {kinds})"
+
+
+def plan_title(plan: WatchPlan) -> str:
+    """A watch and what it keeps, on one line."""
+    return f"{plan.name}: {goal_text(plan.goal, [each.name for each in plan.statistics], dict(plan.outputs))}"

@@ -1,0 +1,124 @@
+"""What long commands share: a Spark session that is closed again, progress on a terminal, JSON that is always valid."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tacit.recording.run import spark_room
+
+__all__ = ["Bar", "as_json", "output", "progress", "show", "spark_session"]
+
+_PIPE_WIDTH = 120
+_POLL_S = 0.5
+
+
+@contextmanager
+def spark_session(name: str) -> Iterator[Any]:
+    """A session for one command; the Spark that was started for it ends with it."""
+    room = spark_room()
+    spark = room.open_session(name)
+    try:
+        yield spark
+    finally:
+        room.close_session(spark)
+
+
+def output() -> Console:
+    """Where results go. A pipe has no width of its own and gets a generous one, so that tables are not cut."""
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def show(console: Console, what: RenderableType) -> None:
+    """Print; where nobody sees colours, without the blanks that fill lines up."""
+    if console.is_terminal:
+        console.print(what)
+        return
+    with console.capture() as held:
+        console.print(what)
+    console.file.write("".join(line.rstrip() + "\n" for line in held.get().splitlines()))
+
+
+class Bar:
+    """A line that says what is being done; outside a terminal it says nothing."""
+
+    def __init__(self, shown: Progress | None) -> None:
+        self._shown = shown
+        self._task = None if shown is None else shown.add_task("", total=None)
+
+    def say(self, text: str) -> None:
+        """What is being done now, without a measure."""
+        if self._shown is not None and self._task is not None:
+            self._shown.reset(self._task, description=text, total=None)
+
+    def measured(self, text: str) -> Callable[[int, int], None] | None:
+        """A function that hears (done, in all), or None where nobody looks."""
+        if self._shown is None or self._task is None:
+            return None
+        shown, task = self._shown, self._task
+        shown.reset(task, description=text, total=None)
+        return lambda done, total: shown.update(task, completed=done, total=total)
+
+    @contextmanager
+    def tasks_of(self, spark: Any, text: str, total: int) -> Iterator[None]:
+        """Inside, the bar follows the tasks of the session's running jobs."""
+        tell = self.measured(text)
+        if tell is None:
+            yield
+            return
+        ended = threading.Event()
+        tracker = spark.sparkContext.statusTracker()
+
+        def follow() -> None:
+            while not ended.wait(_POLL_S):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                tell(sum(stage.numCompletedTasks for stage in stages if stage is not None), total)
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+@contextmanager
+def progress() -> Iterator[Bar]:
+    """A bar on standard error while the command works, if that is a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Bar(None)
+        return
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as shown:
+        yield Bar(shown)
+
+
+def as_json(value: Any) -> str:
+    """JSON that any parser reads: a number that is not finite becomes null.
+
+    >>> as_json({"max_error": float("inf")})
+    '{\\n  "max_error": null\\n}'
+    """
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value

@@ -1,0 +1,432 @@
+"""Is a ball on one side? The walk over a goal's questions, branch and bound for programs, and the safe radius.
+
+``ball_inside`` is what other rooms call, per point, from their own kernels. The tables and the zones are described
+in tables.py. This file depends on its neighbours _kernels_interval.py and _kernels_forms.py (one idea each; together
+they would be too long for one file); Numba's cache sees only its own file.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from tacit.functions._kernels_entropy import entropy_positive
+from tacit.functions._kernels_forms import QUICK_HEADER, form_positive, plane_shift, quick_positive, quick_write
+from tacit.functions._kernels_interval import backward, forward
+from tacit.functions.tables import (
+    ABOVE,
+    ACCEPT,
+    BY_ENTROPY,
+    BY_FORM,
+    BY_PROGRAM,
+    FACTOR_FIRST,
+    FACTOR_LAST,
+    FORM,
+    LENIENT,
+    LINEAR,
+    MOMENT_FIRST,
+    MOMENT_LAST,
+    MONOTONE,
+    ON_FALSE,
+    ON_TRUE,
+    PART_FIRST,
+    PART_LAST,
+    QUESTION,
+    STATE_ANCHORS,
+    STATE_BOUND,
+    STATE_FORMS,
+    STATE_SHORTCUT,
+    STATE_SIGN,
+    STRICT,
+    Tables,
+    Zones,
+)
+from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
+
+BOXES_MAX = 200
+BOXES_RADIUS = 8  # boxes spent per step of the search for a safe radius
+
+
+@njit(cache=True, nogil=True)
+def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, x: FloatArray) -> bool:
+    """Is the point surely feasible? Rows ``first:last`` of ``lists`` are the moments."""
+    d = x.shape[0]
+    for j in range(d):
+        if space[d + 2 + j] != 0.0 and x[j] < 0.0:
+            return False
+    for m in range(first, last):
+        count = x[lists[m, 0]] if lists[m, 0] >= 0 else 1.0
+        if count * x[lists[m, 2]] < space[3 * d + 2 + m - first] * x[lists[m, 1]] ** 2:
+            return False
+    return space[d + 1] == 0.0
+
+
+@njit(cache=True, nogil=True)
+def _box_possible(
+    lists: IntArray, space: FloatArray, first: int, last: int, low: FloatArray, high: FloatArray, c: FloatArray,
+    radius: float,
+) -> bool:
+    """Can the box hold a feasible point of the ball? Shrinks the box along the plane first."""
+    d = c.shape[0]
+    if space[d + 1] != 0.0:
+        least, most = 0.0, 0.0
+        for j in range(d):
+            least += space[j] * low[j]
+            most += space[j] * high[j]
+        slack = 1e-12 * (1.0 + abs(space[d]) + abs(least) + abs(most))
+        if least > space[d] + slack or most < space[d] - slack:
+            return False
+        for j in range(d):
+            if space[j] > 0.0:
+                top = low[j] + (space[d] - least + slack) / space[j]
+                low[j] = max(low[j], high[j] - (most - space[d] + slack) / space[j])
+                high[j] = min(high[j], top)
+    far = 0.0
+    for j in range(d):
+        away = max(low[j] - c[j], c[j] - high[j], 0.0)
+        far += away * away
+    if far > radius * radius * (1.0 + 1e-12):
+        return False
+    for m in range(first, last):
+        near = max(low[lists[m, 1]], -high[lists[m, 1]], 0.0)
+        count = high[lists[m, 0]] if lists[m, 0] >= 0 else 1.0
+        if min(count, high[lists[m, 2]]) < 0.0:
+            return False
+        if count * high[lists[m, 2]] * (1.0 + 1e-14) < space[3 * d + 2 + m - first] * near * near:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def program_proved(
+    tables: Tables, zones: Zones, start: int, stop: int, bound: float, above: bool, strict: bool,
+    lenient: bool, g: int, q: FloatArray, radius: float, boxes_max: int,
+) -> bool:
+    """Is f > bound (>=, <, <=) on ball and feasible set? Lenient: points where f is undefined are welcome.
+
+    Natural interval, then the mean-value form with the gradient's norm on the ball, then branch and bound.
+    """
+    d = q.shape[0]
+    count = stop - start
+    p, state, nodes, lists, numbers, space = (
+        zones.estimate, zones.state, tables.nodes, tables.lists, tables.numbers, tables.space
+    )
+    anchors, moment_first, moment_last = nodes[0, STATE_ANCHORS], nodes[0, MOMENT_FIRST], nodes[0, MOMENT_LAST]
+    registers = np.empty((4, count))
+    low, high, slopes_low, slopes_high = registers[0], registers[1], registers[2], registers[3]
+    rows = np.empty((5, d))
+    c, point, slope_low, slope_high = rows[0], rows[1], rows[2], rows[3]
+    boxes = np.empty((boxes_max + 2, 2, d))
+    shift = plane_shift(p, g, q, space)
+    wide = radius * (1.0 + 1e-14)
+    for j in range(d):
+        c[j] = 0.5 * (p[g, j] + q[j]) + shift * space[j]
+        slack = 4e-16 * abs(c[j])
+        boxes[0, 0, j], boxes[0, 1, j] = c[j] - wide - slack, c[j] + wide + slack
+        if space[d + 2 + j] != 0.0:
+            boxes[0, 0, j] = max(0.0, boxes[0, 0, j])
+            if boxes[0, 1, j] < 0.0:
+                return True  # no feasible point at all
+    left, used = 1, 0
+    while left > 0:
+        left -= 1
+        used += 1
+        box_low, box_high = boxes[left, 0], boxes[left, 1]
+        if not _box_possible(lists, space, moment_first, moment_last, box_low, box_high, c, wide):
+            continue
+        undefined = forward(lists, numbers, space, start, stop, box_low, box_high, state, g, anchors, low, high)
+        least, most = low[count - 1], high[count - 1]
+        if (lenient or not undefined) and _beyond(least, most, bound, above, strict):
+            continue
+        widest = -1.0
+        split = 0
+        if not undefined:
+            backward(lists, numbers, space, start, stop, state, g, anchors, low, high, slopes_low, slopes_high,
+                     slope_low, slope_high)
+            reach, norm = 0.0, 0.0
+            for j in range(d):
+                point[j] = 0.5 * (box_low[j] + box_high[j])
+                half = 0.5 * (box_high[j] - box_low[j])
+                steep = max(abs(slope_low[j]), abs(slope_high[j]))
+                share = 0.0 if half == 0.0 else steep * half
+                reach += share
+                norm += steep * steep
+                if share > widest:
+                    widest, split = share, j
+            if used == 1 and _contains(box_low, box_high, c):  # the whole ball: its own centre and norm are sharper
+                reach = wide * math.sqrt(norm)
+                point[:] = c
+            hole = forward(lists, numbers, space, start, stop, point, point, state, g, anchors, low, high)
+            at_low, at_high = low[count - 1], high[count - 1]
+            if not hole and math.isfinite(reach):
+                reach *= 1.0 + 1e-14
+                if _beyond(max(least, at_low - reach), min(most, at_high + reach), bound, above, strict):
+                    continue
+            if not hole and _point_feasible(lists, space, moment_first, moment_last, point):
+                away = 0.0
+                for j in range(d):
+                    away += (point[j] - c[j]) ** 2
+                wrong = not (at_high > bound) if above else not (at_low < bound)
+                if away <= radius * radius and wrong and (strict or (at_high < bound if above else at_low > bound)):
+                    return False
+        if used >= boxes_max:
+            return False
+        if not math.isfinite(widest) or widest <= 0.0:
+            for j in range(d):
+                if box_high[j] - box_low[j] > (box_high[split] - box_low[split]):
+                    split = j
+        cut = 0.5 * (box_low[split] + box_high[split])
+        if not (box_low[split] < cut < box_high[split]):
+            return False
+        for j in range(d):
+            boxes[left + 1, 0, j], boxes[left + 1, 1, j] = box_low[j], box_high[j]
+        boxes[left, 1, split] = cut
+        boxes[left + 1, 0, split] = cut
+        left += 2
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _contains(low: FloatArray, high: FloatArray, c: FloatArray) -> bool:
+    for j in range(c.shape[0]):
+        if not low[j] <= c[j] <= high[j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _beyond(least: float, most: float, bound: float, above: bool, strict: bool) -> bool:
+    if above:
+        return least > bound or (not strict and least >= bound)
+    return most < bound or (not strict and most <= bound)
+
+
+@njit(cache=True, nogil=True)
+def _factors_keep(
+    tables: Tables, zones: Zones, g: int, first: int, last: int, lenient: bool, q: FloatArray, radius: float
+) -> float:
+    """The sign of the product of a question's denominators on the ball; 0 when one of them may reach 0."""
+    lists, signs = tables.lists, tables.nodes[0, STATE_SIGN]
+    sign = 1.0
+    for i in range(first, last):
+        if lists[i, 1] == 1 and lenient:
+            continue
+        factor_sign = zones.state[g, signs + lists[i, 3]]
+        if factor_sign == 0.0 or not form_positive(
+            tables.numbers, lists[i, 0], 0, tables.space, zones.estimate, g, q, radius, factor_sign, True
+        ):
+            return 0.0
+        if lists[i, 2] == 1:
+            sign *= factor_sign
+    return sign
+
+
+@njit(cache=True, nogil=True)
+def _asked(
+    tables: Tables, zones: Zones, g: int, k: int, q: FloatArray, radius: float, boxes_max: int, rounds: int
+) -> bool:
+    """Is question k of group g proved on the ball with the middle of the estimate and q as centre?"""
+    nodes, numbers, space, estimate, state = tables.nodes, tables.numbers, tables.space, zones.estimate, zones.state
+    bound = state[g, nodes[0, STATE_BOUND] + k]
+    above, strict, lenient = nodes[k, ABOVE] == 1, nodes[k, STRICT] == 1, nodes[k, LENIENT] == 1
+    kind = nodes[k, QUESTION]
+    if kind == BY_PROGRAM:
+        return program_proved(tables, zones, nodes[k, PART_FIRST], nodes[k, PART_LAST], bound, above, strict,
+                              lenient, g, q, radius, boxes_max)
+    if bound == (math.inf if above else -math.inf):
+        return False
+    sign = 1.0
+    if nodes[k, FACTOR_LAST] > nodes[k, FACTOR_FIRST]:
+        sign = _factors_keep(tables, zones, g, nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST], lenient, q, radius)
+        if sign == 0.0:
+            return False
+    if bound == (-math.inf if above else math.inf):
+        return True
+    if kind == BY_ENTROPY:
+        return entropy_positive(numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], bound,
+                                sign if above else -sign, strict, space, estimate, g, q, radius, rounds)
+    form = nodes[k, FORM]
+    if form >= 0:
+        return form_positive(numbers, form, 0, space, estimate, g, q, radius, sign, strict)
+    at = nodes[0, STATE_FORMS] + (-1 - form) * numbers.shape[1]
+    return form_positive(state, g, at, space, estimate, g, q, radius, sign, strict)
+
+
+@njit(cache=True, nogil=True)
+def _walk(
+    tables: Tables, zones: Zones, g: int, q: FloatArray, radius: float, boxes_max: int, rounds: int
+) -> bool:
+    """Does the answer of group g hold on the ball with the middle of the estimate and q as centre?"""
+    k = tables.nodes[0, zones.answer[g]]
+    while k >= 0:
+        proved = _asked(tables, zones, g, k, q, radius, boxes_max, rounds)
+        k = tables.nodes[k, ON_TRUE] if proved else tables.nodes[k, ON_FALSE]
+    return k == ACCEPT
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
+    square = 0.0
+    for j in range(u.shape[0]):
+        square += (u[j] - estimate[g, j]) ** 2
+    return 0.5 * math.sqrt(square) * (1.0 + 4e-16)
+
+
+@njit(cache=True, nogil=True)
+def shortcut_inside(
+    nodes: IntArray, numbers: FloatArray, space: FloatArray, estimate: FloatArray, state: FloatArray, g: int,
+    u: FloatArray,
+) -> bool:
+    """``ball_inside`` by the group's shortcut alone; False when that does not decide.
+
+    For a caller's inner loop, which reads the arrays out of the tables and zones once, before it: handing on a tuple of
+    arrays costs more than this test.
+    """
+    at = nodes[0, STATE_SHORTCUT]
+    way = state[g, at]
+    if way == 0.0:
+        return False
+    radius = _radius(estimate, g, u)
+    if not 0.0 < radius < math.inf:
+        return False
+    if way > 0.0:
+        return quick_positive(state, at, estimate, g, u, radius)
+    k = int(-way)
+    return entropy_positive(
+        numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], state[g, nodes[0, STATE_BOUND] + k],
+        1.0 if nodes[k, ABOVE] == 1 else -1.0, nodes[k, STRICT] == 1, space, estimate, g, u, radius, 3,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _inside_otherwise(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
+    estimate = zones.estimate
+    radius = _radius(estimate, g, u)
+    if radius == 0.0:
+        for j in range(u.shape[0]):
+            if u[j] != estimate[g, j]:
+                return False  # too small a move to be measured
+        return True
+    if not radius < math.inf:
+        return False
+    return _walk(tables, zones, g, u, radius, BOXES_MAX, 6)
+
+
+@njit(cache=True, nogil=True)
+def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
+    """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
+    if shortcut_inside(tables.nodes, tables.numbers, tables.space, zones.estimate, zones.state, g, u):
+        return True
+    return _inside_otherwise(tables, zones, g, u)
+
+
+@njit(cache=True, nogil=True)
+def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArray, result: BoolArray) -> None:
+    """``ball_inside`` for many points, each after the test of the safe radius."""
+    estimate, radius = zones.estimate, zones.radius
+    for i in range(groups.shape[0]):
+        g = groups[i]
+        square = 0.0
+        for j in range(drifts.shape[1]):
+            square += (drifts[i, j] - estimate[g, j]) ** 2
+        if math.sqrt(square) <= radius[g] * (1.0 - 1e-15):
+            result[i] = True
+        else:
+            result[i] = ball_inside(tables, zones, g, drifts[i])
+
+
+@njit(cache=True, nogil=True)
+def safe_radius(tables: Tables, zones: Zones, g: int) -> float:
+    """A radius within which every ball around the estimate is proved: found by doubling and bisection."""
+    e = zones.estimate[g]
+    k = tables.nodes[0, zones.answer[g]]
+    if k < 0:
+        return math.inf if k == ACCEPT else 0.0
+    size = 0.0
+    for j in range(e.shape[0]):
+        size = max(size, abs(e[j]))
+    guess = max(zones.radius[g], 1e-3 * size, 1e-9)
+    if not guess < math.inf:
+        guess = max(1e-3 * size, 1e-9)
+    low, high = 0.0, math.inf
+    for _ in range(70):
+        if _walk(tables, zones, g, e, guess, BOXES_RADIUS, 3):
+            low = guess
+        else:
+            high = guess
+        if high == math.inf:
+            if guess > 1e6 * (size + 1.0):
+                break
+            guess *= 4.0
+        elif low == 0.0:
+            if guess < 1e-13 * (size + 1e-300):
+                break
+            guess *= 0.25
+        else:
+            if high - low < 0.01 * low:
+                break
+            guess = 0.5 * (low + high) if high < 2.5 * low else math.sqrt(low * high)
+    return low * (1.0 - 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def _find_shortcut(tables: Tables, zones: Zones, g: int) -> None:
+    """Note the questions that carry the answer at the safe radius: all of them proved is enough (AND and OR only).
+
+    Their forms, with their denominators, go into the group's shortcut; a lone entropy is named as minus its question.
+    """
+    nodes, lists, numbers, state = tables.nodes, tables.lists, tables.numbers, zones.state
+    d = zones.estimate.shape[1]
+    to, size, forms = nodes[0, STATE_SHORTCUT], numbers.shape[1], nodes[0, STATE_FORMS]
+    state[g, to] = 0.0
+    room = (state.shape[1] - to - 1) // (QUICK_HEADER + d + d * d)
+    e, radius = zones.estimate[g], zones.radius[g]
+    if not 0.0 < radius < math.inf or nodes[0, MONOTONE] == 0:
+        return
+    count, entropies, last = 0, 0, 0
+    k = nodes[0, zones.answer[g]]
+    while k >= 0:
+        proved = _asked(tables, zones, g, k, e, radius, BOXES_RADIUS, 3)
+        if proved:
+            kind, lenient = nodes[k, QUESTION], nodes[k, LENIENT] == 1
+            if kind == BY_PROGRAM or (kind == BY_FORM and tables.space[d + 1] != 0.0):
+                return
+            sign = 1.0
+            for i in range(nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST]):
+                if lists[i, 1] == 1 and lenient:
+                    continue
+                if count >= room:
+                    return
+                factor_sign = state[g, nodes[0, STATE_SIGN] + lists[i, 3]]
+                quick_write(state, to, g, count, numbers, lists[i, 0], 0, factor_sign, d)
+                count += 1
+                if lists[i, 2] == 1:
+                    sign *= factor_sign
+            if not math.isinf(state[g, nodes[0, STATE_BOUND] + k]):
+                if kind == BY_ENTROPY:
+                    entropies += 1
+                    last = k
+                else:
+                    if count >= room:
+                        return
+                    form = nodes[k, FORM]
+                    if form >= 0:
+                        quick_write(state, to, g, count, numbers, form, 0, sign, d)
+                    else:
+                        quick_write(state, to, g, count, state, g, forms + (-1 - form) * size, sign, d)
+                    count += 1
+        k = nodes[k, ON_TRUE] if proved else nodes[k, ON_FALSE]
+    if k == ACCEPT and entropies == 0:
+        state[g, to] = count
+    elif k == ACCEPT and entropies == 1 and count == 0:
+        state[g, to] = -last
+
+
+@njit(cache=True, nogil=True)
+def radius_many(tables: Tables, zones: Zones, groups: IntArray) -> None:
+    """Set the safe radius and the shortcut of each group."""
+    for i in range(groups.shape[0]):
+        zones.radius[groups[i]] = safe_radius(tables, zones, groups[i])
+        _find_shortcut(tables, zones, groups[i])

@@ -1,0 +1,341 @@
+"""Exact tests on a ball: affine and quadratic forms.
+
+The ball is given by two points and a radius: its centre is the middle of row g of ``p`` (the estimate) and ``q`` (a
+drift, or the estimate again). A *form* is a run of numbers from ``forms[row, at]``, laid out as the names below say;
+``b``, ``A``, the eigenvalues and the eigenvectors follow the header. Matrices and places are passed, not views: making a
+view costs as much as the test. Every test returns True only when the inequality is proved.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from tacit.vocabulary.arrays import FloatArray
+
+# The header of a form: c0 + b.x + x'Ax
+AT_ZERO, SIZE_QUADRATIC, SIZE_LINEAR, SIZE_CONSTANT, EIGEN_LEAST, EIGEN_MOST, KIND, GRID, NORM, HEADER = range(10)
+CONSTANT_FORM, AFFINE_FORM, QUADRATIC_FORM = 0.0, 1.0, 2.0
+# Rows of the work space of affine_floor
+CENTRE, SLOPES, SHRUNK, HELD, WORK_ROWS = range(5)
+EXACT_MAX = 9.0e15  # 2**53: integers up to here are exact
+
+
+@njit(cache=True, nogil=True, inline="always")
+def middle(p: FloatArray, g: int, q: FloatArray, space: FloatArray, shift: float, j: int) -> float:
+    return 0.5 * (p[g, j] + q[j]) + shift * space[j]
+
+
+@njit(cache=True, nogil=True)
+def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> float:
+    """How far the centre is from the plane that holds every feasible point (plane: unit normal, level, 1 if any)."""
+    d = q.shape[0]
+    if space[d + 1] == 0.0:
+        return 0.0
+    level = 0.0
+    for j in range(d):
+        level += space[j] * (0.5 * (p[g, j] + q[j]))
+    return space[d] - level
+
+
+@njit(cache=True, nogil=True)
+def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> float:
+    """A lower bound of a.x over ball, non-negative orthant and plane; exact but for rounding.
+
+    ``work`` holds the centre c and the slopes a in its first rows. By duality: for x_j >= 0 and nu_j >= 0,
+    a.x >= (a - nu).x, whose least value on the ball is known. Row SHRUNK receives a - nu (without its part along the
+    plane's normal): the least point is c - radius * shrunk / |shrunk|. Row HELD marks components that end at 0.
+    """
+    has_plane = space[d + 1] != 0.0
+    for j in range(d):
+        work[HELD, j] = 0.0
+    best = -math.inf
+    for _ in range(d + 1):
+        along, free, kept, kept_level, size = 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(d):
+            if work[HELD, j] == 0.0:
+                size += work[SLOPES, j] * work[SLOPES, j]
+            else:
+                kept += work[CENTRE, j] * work[CENTRE, j]
+        tilt = 0.0
+        if has_plane:
+            size = 0.0
+            for j in range(d):
+                if work[HELD, j] == 0.0:
+                    along += space[j] * work[SLOPES, j]
+                    free += space[j] * space[j]
+                else:
+                    kept_level += space[j] * work[CENTRE, j]
+            tilt = along / free if free > 0.0 else 0.0
+            for j in range(d):
+                if work[HELD, j] == 0.0:
+                    size += (work[SLOPES, j] - tilt * space[j]) ** 2
+        room = radius * radius - kept - (kept_level * kept_level / free if free > 0.0 else 0.0)
+        if not (size > 0.0 and room > 0.0):
+            break
+        step = math.sqrt(room / size)
+        if free > 0.0:
+            tilt += kept_level / (step * free)
+        norm, value, more = 0.0, 0.0, False
+        for j in range(d):
+            slope = work[SLOPES, j] - tilt * space[j]
+            if work[HELD, j] != 0.0:
+                slope = min(slope, work[CENTRE, j] / step)
+            elif space[d + 2 + j] != 0.0 and work[CENTRE, j] - step * slope < 0.0:
+                more = True
+                work[HELD, j] = 2.0  # from the next round on
+            work[SHRUNK, j] = slope
+            norm += slope * slope
+            value += slope * work[CENTRE, j]
+        best = max(best, value + tilt * space[d] - radius * math.sqrt(norm))
+        if not more:
+            break
+    if best == -math.inf:
+        along, norm, value = 0.0, 0.0, 0.0
+        for j in range(d):
+            along += space[j] * work[SLOPES, j]
+        for j in range(d):
+            work[SHRUNK, j] = work[SLOPES, j] - along * space[j]
+            norm += work[SHRUNK, j] ** 2
+            value += work[SHRUNK, j] * work[CENTRE, j]
+        best = value + along * space[d] - radius * math.sqrt(norm)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _affine_exactly(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool) -> bool:
+    """The same question in integers: S + sqrt(R) <= 0 as S <= 0 and S^2 >= R. False when they do not fit."""
+    d = q.shape[0]
+    grid = forms[row, at + GRID]
+    if grid == 0.0:
+        return False
+    total, norm, move = -2.0 * sign * forms[row, at + AT_ZERO] * grid, 0.0, 0.0
+    size = abs(total)
+    for j in range(d):
+        b, twice, step = -sign * forms[row, at + HEADER + j] * grid, p[g, j] + q[j], q[j] - p[g, j]
+        if b != 0.0 and (p[g, j] != math.floor(p[g, j]) or abs(p[g, j]) > 1e15):
+            return False
+        if q[j] != math.floor(q[j]) and (b != 0.0 or step != 0.0):
+            return False
+        total += b * twice
+        size += abs(b * twice)
+        norm += b * b
+        move += step * step
+    if size > EXACT_MAX or norm * move > EXACT_MAX or total * total > EXACT_MAX or total > 0.0:
+        return False
+    return total * total > norm * move if strict else total * total >= norm * move
+
+
+@njit(cache=True, nogil=True)
+def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
+    """Is it the ball over p and q (and not a wider one around p)?"""
+    span = 0.0
+    for j in range(q.shape[0]):
+        span += (q[j] - p[g, j]) ** 2
+    return radius * radius * 4.0 <= span * (1.0 + 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def _moves_away(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, error: float) -> bool:
+    """One component alone counts and alone moved, away from the threshold: the answer at p holds up to q."""
+    place, moved = -1, 0
+    value = sign * forms[row, at + AT_ZERO]
+    for j in range(q.shape[0]):
+        b = sign * forms[row, at + HEADER + j]
+        value += b * p[g, j]
+        if q[j] != p[g, j]:
+            moved += 1
+            place = j
+            if b * (q[j] - p[g, j]) < 0.0:
+                return False
+        if b != 0.0 and q[j] == p[g, j]:
+            return False
+    return moved == 1 and forms[row, at + HEADER + place] != 0.0 and value >= -error
+
+
+@njit(cache=True, nogil=True)
+def form_positive(
+    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
+    sign: float, strict: bool,
+) -> bool:
+    """Is sign * form > 0 (or >= 0) on the whole ball (where it meets the plane)?"""
+    d = q.shape[0]
+    kind = forms[row, at + KIND]
+    value = -sign * forms[row, at + AT_ZERO]  # the mirrored form must stay below 0
+    if kind == CONSTANT_FORM:
+        return value < 0.0 or (not strict and value == 0.0)
+    shift = plane_shift(p, g, q, space)
+    square = 0.0
+    for j in range(d):
+        x = middle(p, g, q, space, shift, j)
+        value -= sign * forms[row, at + HEADER + j] * x
+        square += x * x
+    reach = math.sqrt(square) + radius
+    slip = (32.0 + 8.0 * d) * 1.2e-16
+    if kind == AFFINE_FORM:
+        error = slip * (forms[row, at + SIZE_CONSTANT] + forms[row, at + SIZE_LINEAR] * reach)
+        if value + radius * forms[row, at + NORM] + error < 0.0:
+            return True
+        return _affine_otherwise(forms, row, at, space, p, g, q, shift, radius, sign, strict, error)
+    start = HEADER + d
+    along = 0.0
+    steep = 0.0
+    for i in range(d):
+        inner = 0.0
+        for j in range(d):
+            inner += forms[row, at + start + i * d + j] * middle(p, g, q, space, shift, j)
+        value -= sign * inner * middle(p, g, q, space, shift, i)
+        slope = forms[row, at + HEADER + i] + 2.0 * inner
+        along += slope * space[i]
+        steep += slope * slope
+    if along != 0.0:
+        steep = 0.0
+        for i in range(d):
+            inner = 0.0
+            for j in range(d):
+                inner += forms[row, at + start + i * d + j] * middle(p, g, q, space, shift, j)
+            slope = forms[row, at + HEADER + i] + 2.0 * inner - along * space[i]
+            steep += slope * slope
+    error = slip * (forms[row, at + SIZE_CONSTANT] + forms[row, at + SIZE_LINEAR] * reach + forms[row, at + SIZE_QUADRATIC] * reach * reach)
+    most = max(0.0, -sign * (forms[row, at + EIGEN_LEAST] if sign > 0.0 else forms[row, at + EIGEN_MOST]))
+    if value + radius * math.sqrt(steep) + radius * radius * most + error < 0.0:
+        return True
+    if value > error:
+        return False
+    return _secular(forms, row, at, space, p, g, q, shift, radius, sign, value, error, most)
+
+
+@njit(cache=True, nogil=True)
+def _affine_otherwise(
+    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
+    radius: float, sign: float, strict: bool, error: float,
+) -> bool:
+    """The plain bound failed: try exact integers, then the part of the ball in the non-negative orthant."""
+    d = q.shape[0]
+    plain = space[d + 1] == 0.0
+    if plain and _is_between(p, g, q, radius) and (
+        _affine_exactly(forms, row, at, p, g, q, sign, strict) or _moves_away(forms, row, at, p, g, q, sign, error)
+    ):
+        return True
+    crosses = False
+    for j in range(d):
+        if space[d + 2 + j] != 0.0 and middle(p, g, q, space, shift, j) < radius and sign * forms[row, at + HEADER + j] > 0.0:
+            crosses = True
+    if not crosses and plain:
+        return False
+    work = np.empty((WORK_ROWS, d))
+    for j in range(d):
+        work[SLOPES, j] = sign * forms[row, at + HEADER + j]
+        work[CENTRE, j] = middle(p, g, q, space, shift, j)
+    floor = affine_floor(work, d, radius, space)
+    return sign * forms[row, at + AT_ZERO] + floor - error > 0.0
+
+
+@njit(cache=True, nogil=True)
+def _secular(
+    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float, radius: float, sign: float,
+    value: float, error: float, most: float,
+) -> bool:
+    """The trust-region equation: for every mu >= max(eigenvalues, 0), mu r^2 + sum g_i^2 / (4 (mu - l_i)) is above
+    the greatest increase g.s + s'Ls over |s| <= r (weak duality), and the best mu meets it. Decide value + that < 0.
+    """
+    d = q.shape[0]
+    start, eigen = HEADER + d, HEADER + d + d * d
+    vectors = eigen + d
+    work = np.empty((2, d))  # the gradient, and along the eigenvectors
+    along = 0.0
+    for i in range(d):
+        inner = 0.0
+        for j in range(d):
+            inner += forms[row, at + start + i * d + j] * middle(p, g, q, space, shift, j)
+        work[0, i] = -sign * (forms[row, at + HEADER + i] + 2.0 * inner)
+        along += work[0, i] * space[i]
+    least_mu = most
+    for i in range(d):
+        work[1, i] = 0.0
+        for j in range(d):
+            work[1, i] += forms[row, at + vectors + i * d + j] * (work[0, j] - along * space[j])
+        least_mu = max(least_mu, -sign * forms[row, at + eigen + i] + abs(work[1, i]) / (2.0 * radius))
+    # least_mu is below the best mu; Newton's steps on 1/|s| climb to it from there. The nudge keeps gaps above 0.
+    mu = least_mu + 1e-15 * max(abs(forms[row, at + EIGEN_LEAST]), abs(forms[row, at + EIGEN_MOST]))
+    for _ in range(30):
+        norm, bound, bend, gain, curve = 0.0, mu * radius * radius, 0.0, 0.0, 0.0
+        for i in range(d):
+            if work[1, i] != 0.0:
+                gap = mu + sign * forms[row, at + eigen + i]
+                if not gap > 0.0:
+                    return False
+                s = work[1, i] / (2.0 * gap)
+                norm += s * s
+                bend += s * s / gap
+                gain += work[1, i] * s
+                curve -= sign * forms[row, at + eigen + i] * s * s
+        bound += 0.5 * gain
+        if value + bound * (1.0 + 1e-14) + error < 0.0:
+            return True
+        norm = math.sqrt(norm)
+        if norm <= radius * (1.0 + 1e-13):
+            return False  # this was the best mu
+        shrink = radius / norm
+        if value + shrink * gain + shrink * shrink * curve > error:
+            return False  # a point of the ball is on the wrong side
+        mu += (norm - radius) / radius * norm * norm / bend
+    return False
+
+
+# A shortcut: how many forms, then for each of them these numbers, its b and its A, signed so that it must be above 0.
+QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR, QUICK_QUADRATIC, QUICK_HEADER = range(8)
+
+
+@njit(cache=True, nogil=True)
+def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
+    """Are all forms of the group's shortcut above 0 on the ball, by the eigenvalue bound alone?"""
+    d = q.shape[0]
+    count = int(state[g, start])
+    if count <= 0:
+        return False
+    reach = radius
+    for j in range(d):
+        reach += 0.5 * abs(p[g, j] + q[j])
+    slip = (32.0 + 8.0 * d) * 1.2e-16
+    for k in range(count):
+        at = start + 1 + k * (QUICK_HEADER + d + d * d)
+        b = at + QUICK_HEADER
+        value = state[g, at + QUICK_AT_ZERO]
+        for j in range(d):
+            value += state[g, b + j] * (0.5 * (p[g, j] + q[j]))
+        error = state[g, at + QUICK_CONSTANT] + state[g, at + QUICK_LINEAR] * reach
+        if state[g, at + QUICK_KIND] == QUADRATIC_FORM:
+            steep = 0.0
+            for i in range(d):
+                inner = 0.0
+                for j in range(d):
+                    inner += state[g, b + d + i * d + j] * (p[g, j] + q[j])
+                value += inner * (0.25 * (p[g, i] + q[i]))
+                steep += (state[g, b + i] + inner) ** 2
+            value -= radius * (math.sqrt(steep) + radius * state[g, at + QUICK_BEND])
+            error += state[g, at + QUICK_QUADRATIC] * reach * reach
+        else:
+            value -= radius * state[g, at + QUICK_NORM]
+        if not value - 2.0 * slip * error > 0.0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def quick_write(
+    state: FloatArray, start: int, g: int, k: int, forms: FloatArray, row: int, at: int, sign: float, d: int
+) -> None:
+    """Put a form as number k into the group's shortcut."""
+    to = start + 1 + k * (QUICK_HEADER + d + d * d)
+    state[g, to + QUICK_KIND] = forms[row, at + KIND]
+    state[g, to + QUICK_AT_ZERO] = sign * forms[row, at + AT_ZERO]
+    state[g, to + QUICK_NORM] = forms[row, at + NORM]
+    state[g, to + QUICK_BEND] = max(0.0, -forms[row, at + EIGEN_LEAST] if sign > 0.0 else forms[row, at + EIGEN_MOST])
+    state[g, to + QUICK_CONSTANT] = forms[row, at + SIZE_CONSTANT]
+    state[g, to + QUICK_LINEAR] = forms[row, at + SIZE_LINEAR]
+    state[g, to + QUICK_QUADRATIC] = forms[row, at + SIZE_QUADRATIC]
+    for j in range(d + d * d):
+        state[g, to + QUICK_HEADER + j] = sign * forms[row, at + HEADER + j]

@@ -1,0 +1,363 @@
+"""Interval arithmetic for any expression: one interpreter, compiled once, for every program (see program.py).
+
+A program is a list of instructions in single assignment form; instruction i writes register i. ``forward`` gives
+each register an interval that contains the values at every point of the box *where the expression is defined*, and
+says whether some point of the box may be undefined. ``backward`` gives an enclosure of the gradient over the box
+(generalised gradients at kinks), valid when no point may be undefined. Every bound is rounded outward.
+
+This file and its two neighbours, _kernels_forms.py and _kernels.py, hold all kernels of the room; Numba's cache
+sees only its own file, so a change here must also renew the cache of _kernels.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from tacit.vocabulary.arrays import FloatArray, IntArray
+
+EPSILON = 2.3e-16  # a little above one unit in the last place
+TINY = 5e-324
+HUGE = 1.7976931348623157e308
+TWO_PI = 2.0 * math.pi
+LOG2_E = 1.0 / math.log(2.0)
+XLOGX_AT = math.exp(-1.0)
+XLOGX_MIN = -0.5307378454230254  # -1 / (e ln 2), rounded down
+
+(CONSTANT, VARIABLE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, ABSOLUTE, ROOT, EXPONENTIAL, LOGARITHM, SINE, COSINE,
+ TANH, SIGMOID, XLOGX, NONNEGATIVE, UNIT, POWER_INTEGER, POWER_REAL, POWER, LEAST, GREATEST, OPAQUE) = range(24)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def down(x: float) -> float:
+    if x == math.inf:
+        return HUGE
+    if x == -math.inf:
+        return x
+    return x - (abs(x) * EPSILON + TINY)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def up(x: float) -> float:
+    if x == -math.inf:
+        return -HUGE
+    if x == math.inf:
+        return x
+    return x + (abs(x) * EPSILON + TINY)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def down_far(x: float) -> float:
+    """For results of the mathematical library, which may err by a few units in the last place."""
+    return down(x - abs(x) * 1e-15) if math.isfinite(x) else down(x)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def up_far(x: float) -> float:
+    return up(x + abs(x) * 1e-15) if math.isfinite(x) else up(x)
+
+
+@njit(cache=True, nogil=True)
+def product(a0: float, a1: float, b0: float, b1: float) -> tuple[float, float]:
+    """[a0, a1] * [b0, b1]; an unbounded end stands for finite values without limit, so 0 * inf is 0."""
+    if (a0 == 0.0 and a1 == 0.0) or (b0 == 0.0 and b1 == 0.0):
+        return 0.0, 0.0
+    p, q = (0.0 if a0 == 0.0 or b0 == 0.0 else a0 * b0), (0.0 if a0 == 0.0 or b1 == 0.0 else a0 * b1)
+    s, t = (0.0 if a1 == 0.0 or b0 == 0.0 else a1 * b0), (0.0 if a1 == 0.0 or b1 == 0.0 else a1 * b1)
+    low, high = down(min(p, q, s, t)), up(max(p, q, s, t))
+    if (a0 >= 0.0 and b0 >= 0.0) or (a1 <= 0.0 and b1 <= 0.0):
+        low = max(low, 0.0)
+    elif (a0 >= 0.0 and b1 <= 0.0) or (a1 <= 0.0 and b0 >= 0.0):
+        high = min(high, 0.0)
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def reciprocal(b0: float, b1: float) -> tuple[float, float]:
+    """1 / [b0, b1] over its non-zero members."""
+    if b0 > 0.0 or b1 < 0.0:
+        return down(1.0 / b1), up(1.0 / b0)
+    if b0 == 0.0 and b1 > 0.0:
+        return down(1.0 / b1), math.inf
+    if b1 == 0.0 and b0 < 0.0:
+        return -math.inf, up(1.0 / b0)
+    return -math.inf, math.inf
+
+
+@njit(cache=True, nogil=True)
+def wave(low: float, high: float) -> tuple[float, float]:
+    """cos over [low, high]."""
+    if not (high - low < TWO_PI) or abs(low) > 1e6 or abs(high) > 1e6:
+        return -1.0, 1.0
+    a, b = low - 1e-9, high + 1e-9
+    least, most = min(math.cos(low), math.cos(high)), max(math.cos(low), math.cos(high))
+    if math.floor(a / TWO_PI) != math.floor(b / TWO_PI):
+        most = 1.0
+    if math.floor((a - math.pi) / TWO_PI) != math.floor((b - math.pi) / TWO_PI):
+        least = -1.0
+    return max(-1.0, least - 1e-15), min(1.0, most + 1e-15)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def xlogx(t: float) -> float:
+    return t * math.log2(t) if t > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, float, bool]:
+    """[a0, a1] ** n for a constant n, and whether it may be undefined somewhere."""
+    undefined = False
+    if not whole:
+        if a0 < 0.0:
+            undefined, a0 = True, 0.0
+        if a1 < 0.0:
+            return 0.0, 0.0, True
+    if n == 0.0:
+        return 1.0, 1.0, undefined
+    if n < 0.0:
+        if a0 <= 0.0 <= a1:
+            if not whole or int(n) % 2 == 0:
+                far = max(-a0, a1)
+                return (max(0.0, down_far(far ** n)) if far > 0.0 else 0.0), math.inf, True
+            return -math.inf, math.inf, True
+        p, q = a0 ** n, a1 ** n
+        return down_far(min(p, q)), up_far(max(p, q)), undefined
+    if whole and int(n) % 2 == 0:
+        far = max(abs(a0), abs(a1))
+        near = 0.0 if a0 <= 0.0 <= a1 else min(abs(a0), abs(a1))
+        return max(0.0, down_far(near ** n)), up_far(far ** n), undefined
+    low = 0.0 if a0 == 0.0 else down_far(a0 ** n)
+    high = 0.0 if a1 == 0.0 else up_far(a1 ** n)
+    return low, high, undefined
+
+
+@njit(cache=True, nogil=True)
+def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, bool]:
+    """The range of a function of one argument, and whether it may be undefined somewhere."""
+    if operation == NEGATE:
+        return -a1, -a0, False
+    if operation == ABSOLUTE:
+        if a0 >= 0.0:
+            return a0, a1, False
+        if a1 <= 0.0:
+            return -a1, -a0, False
+        return 0.0, max(-a0, a1), False
+    if operation == ROOT:
+        if a1 < 0.0:
+            return 0.0, 0.0, True
+        return max(0.0, down(math.sqrt(max(a0, 0.0)))), up(math.sqrt(a1)), a0 < 0.0
+    if operation == EXPONENTIAL:
+        high = math.inf if a1 > 709.0 else up_far(math.exp(a1))
+        low = 0.0 if a0 < -740.0 else max(0.0, down_far(math.exp(min(a0, 709.0))))
+        return low, high, a1 > 709.0
+    if operation == LOGARITHM:
+        if a1 <= 0.0:
+            return 0.0, 0.0, True
+        high = math.inf if a1 == math.inf else up_far(math.log(a1))
+        return (-math.inf if a0 <= 0.0 else down_far(math.log(a0))), high, a0 <= 0.0
+    if operation == SINE:
+        low, high = wave(a0 - 0.5 * math.pi - 1e-15, a1 - 0.5 * math.pi + 1e-15)
+        slip = 1e-15 + 4e-16 * (abs(a0) + abs(a1)) if low > -1.0 or high < 1.0 else 0.0
+        return max(-1.0, low - slip), min(1.0, high + slip), False
+    if operation == COSINE:
+        low, high = wave(a0, a1)
+        return low, high, False
+    if operation == TANH:
+        return max(-1.0, down_far(math.tanh(a0))), min(1.0, up_far(math.tanh(a1))), False
+    if operation == SIGMOID:
+        low, high = 0.5 * (1.0 + math.tanh(0.5 * a0)), 0.5 * (1.0 + math.tanh(0.5 * a1))
+        return max(0.0, low - 1e-15), min(1.0, high + 1e-15), False
+    if operation == XLOGX:
+        if a1 < 0.0:
+            return 0.0, 0.0, True
+        t0 = max(a0, 0.0)
+        at0, at1 = xlogx(t0), xlogx(a1)
+        low = XLOGX_MIN if t0 <= XLOGX_AT <= a1 else (0.0 if at0 == 0.0 and at1 >= 0.0 else down_far(min(at0, at1)))
+        high = 0.0 if max(at0, at1) == 0.0 else up_far(max(at0, at1))
+        return low, high, a0 < 0.0
+    if operation == NONNEGATIVE:
+        return max(a0, 0.0), max(a1, 0.0), False
+    if operation == UNIT:
+        return min(1.0, max(-1.0, a0)), min(1.0, max(-1.0, a1)), False
+    return -math.inf, math.inf, True
+
+
+@njit(cache=True, nogil=True)
+def forward(
+    lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int,
+    box_low: FloatArray, box_high: FloatArray, state: FloatArray, g: int, anchors: int, low: FloatArray, high: FloatArray,
+) -> bool:
+    """Fill the registers' intervals over the box; True when the expression may be undefined somewhere in it."""
+    undefined = False
+    scale = 2 * box_low.shape[0] + 2
+    for row in range(start, stop):
+        i = row - start
+        operation, a, b = lists[row, 0], lists[row, 1], lists[row, 2]
+        if operation == CONSTANT:
+            low[i] = high[i] = numbers[a, 0]
+        elif operation == VARIABLE:
+            low[i], high[i] = box_low[a] * space[scale + a], box_high[a] * space[scale + a]
+        elif operation == ADD:
+            x, y = low[a] + low[b], high[a] + high[b]
+            low[i] = x if x == 0.0 else down(x)
+            high[i] = y if y == 0.0 else up(y)
+            if low[a] >= 0.0 and low[b] >= 0.0:
+                low[i] = max(low[i], low[a], low[b])
+        elif operation == SUBTRACT:
+            if a == b:
+                low[i] = high[i] = 0.0
+            else:
+                x, y = low[a] - high[b], high[a] - low[b]
+                low[i] = x if x == 0.0 else down(x)
+                high[i] = y if y == 0.0 else up(y)
+        elif operation == MULTIPLY:
+            low[i], high[i] = product(low[a], high[a], low[b], high[b])
+            if a == b:
+                low[i] = max(low[i], 0.0)
+        elif operation == DIVIDE:
+            undefined = undefined or (low[b] <= 0.0 <= high[b])
+            r0, r1 = reciprocal(low[b], high[b])
+            low[i], high[i] = product(low[a], high[a], r0, r1)
+        elif operation == POWER_INTEGER or operation == POWER_REAL:
+            low[i], high[i], hole = power_range(low[a], high[a], numbers[b, 0], operation == POWER_INTEGER)
+            undefined = undefined or hole
+        elif operation == POWER:
+            if low[a] > 0.0:
+                l0, l1, _ = unary_range(LOGARITHM, low[a], high[a])
+                e0, e1 = product(l0, l1, low[b], high[b])
+                low[i], high[i], hole = unary_range(EXPONENTIAL, e0, e1)
+                undefined = undefined or hole
+            else:
+                low[i], high[i], undefined = -math.inf, math.inf, True
+        elif operation == LEAST:
+            low[i], high[i] = min(low[a], low[b]), min(high[a], high[b])
+        elif operation == GREATEST:
+            low[i], high[i] = max(low[a], low[b]), max(high[a], high[b])
+        elif operation == OPAQUE:
+            # |f(y) - f(y_e)| <= L |y - y_e|; the anchor holds f(y_e), L, y_e.
+            first, count = lists[row, 2], lists[row, 3]
+            square = 0.0
+            for k in range(count):
+                register, at = lists[first + k, 0], state[g, anchors + a + 2 + k]
+                far = max(abs(high[register] - at), abs(low[register] - at))
+                square += far * far
+            reach = up_far(state[g, anchors + a + 1] * math.sqrt(square)) if square > 0.0 else 0.0
+            low[i], high[i] = down(state[g, anchors + a] - reach), up(state[g, anchors + a] + reach)
+        else:
+            low[i], high[i], hole = unary_range(operation, low[a], high[a])
+            undefined = undefined or hole
+        if not (low[i] <= high[i]):
+            low[i], high[i], undefined = -math.inf, math.inf, True
+    return undefined
+
+
+@njit(cache=True, nogil=True)
+def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> tuple[float, float]:
+    """An enclosure of the derivative over [a0, a1]; [f0, f1] is the function's range there."""
+    if operation == NEGATE:
+        return -1.0, -1.0
+    if operation == ABSOLUTE:
+        return (1.0 if a0 >= 0.0 else -1.0), (-1.0 if a1 <= 0.0 else 1.0)
+    if operation == ROOT:
+        r0, r1 = reciprocal(f0, f1)
+        return max(0.0, 0.5 * r0), 0.5 * r1
+    if operation == EXPONENTIAL:
+        return f0, f1
+    if operation == LOGARITHM:
+        return reciprocal(a0, a1)
+    if operation == SINE:
+        low, high = wave(a0, a1)
+        return low, high
+    if operation == COSINE:
+        low, high, _ = unary_range(SINE, a0, a1)
+        return -high, -low
+    if operation == TANH or operation == SIGMOID:
+        x0, x1 = (f0, f1) if operation == TANH else (2.0 * f0 - 1.0, 2.0 * f1 - 1.0)
+        near = 0.0 if x0 <= 0.0 <= x1 else min(abs(x0), abs(x1))
+        far = max(abs(x0), abs(x1))
+        top = 1.0 if operation == TANH else 0.25
+        return top * max(0.0, 1.0 - far * far - 1e-14), top * (1.0 - near * near + 1e-14)
+    if operation == XLOGX:
+        high = math.inf if a1 == math.inf else (
+            math.log2(a1) + LOG2_E + 1e-15 * (2.0 + abs(math.log2(a1))) if a1 > 0.0 else 0.0)
+        low = math.log2(a0) + LOG2_E - 1e-15 * (2.0 + abs(math.log2(a0))) if a0 > 0.0 else -math.inf
+        return low, high
+    if operation == NONNEGATIVE:
+        return (1.0 if a0 > 0.0 else 0.0), (0.0 if a1 < 0.0 else 1.0)
+    if operation == UNIT:
+        return (1.0 if a0 > -1.0 and a1 < 1.0 else 0.0), (0.0 if a1 < -1.0 or a0 > 1.0 else 1.0)
+    return -math.inf, math.inf
+
+
+@njit(cache=True, nogil=True)
+def _add_to(slopes_low: FloatArray, slopes_high: FloatArray, i: int, s0: float, s1: float, d0: float, d1: float) -> None:
+    p, q = product(s0, s1, d0, d1)
+    low, high = slopes_low[i] + p, slopes_high[i] + q
+    slopes_low[i] = low if p == 0.0 else down(low)
+    slopes_high[i] = high if q == 0.0 else up(high)
+
+
+@njit(cache=True, nogil=True)
+def backward(
+    lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int, state: FloatArray, g: int,
+    anchors: int, low: FloatArray, high: FloatArray, slopes_low: FloatArray, slopes_high: FloatArray,
+    gradient_low: FloatArray, gradient_high: FloatArray,
+) -> None:
+    """Fill an enclosure of the gradient by the box's coordinates, from the registers that ``forward`` filled."""
+    scale = 2 * gradient_low.shape[0] + 2
+    count = stop - start
+    slopes_low[:count] = 0.0
+    slopes_high[:count] = 0.0
+    slopes_low[count - 1] = slopes_high[count - 1] = 1.0
+    gradient_low[:] = 0.0
+    gradient_high[:] = 0.0
+    for row in range(stop - 1, start - 1, -1):
+        i = row - start
+        s0, s1 = slopes_low[i], slopes_high[i]
+        if s0 == 0.0 and s1 == 0.0:
+            continue
+        operation, a, b = lists[row, 0], lists[row, 1], lists[row, 2]
+        if operation == CONSTANT:
+            continue
+        if operation == VARIABLE:
+            _add_to(gradient_low, gradient_high, a, s0, s1, space[scale + a], space[scale + a])
+        elif operation == ADD or operation == SUBTRACT:
+            sign = 1.0 if operation == ADD else -1.0
+            _add_to(slopes_low, slopes_high, a, s0, s1, 1.0, 1.0)
+            _add_to(slopes_low, slopes_high, b, s0, s1, sign, sign)
+        elif operation == MULTIPLY:
+            _add_to(slopes_low, slopes_high, a, s0, s1, low[b], high[b])
+            _add_to(slopes_low, slopes_high, b, s0, s1, low[a], high[a])
+        elif operation == DIVIDE:
+            r0, r1 = reciprocal(low[b], high[b])
+            q0, q1 = product(low[i], high[i], r0, r1)
+            _add_to(slopes_low, slopes_high, a, s0, s1, r0, r1)
+            _add_to(slopes_low, slopes_high, b, s0, s1, -q1, -q0)
+        elif operation == POWER_INTEGER or operation == POWER_REAL:
+            n = numbers[b, 0]
+            if n != 0.0:
+                p0, p1, _ = power_range(low[a], high[a], n - 1.0, operation == POWER_INTEGER)
+                d0, d1 = product(p0, p1, n, n)
+                _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)
+        elif operation == POWER:
+            l0, l1, _ = unary_range(LOGARITHM, low[a], high[a])
+            r0, r1 = reciprocal(low[a], high[a])
+            d0, d1 = product(low[i], high[i], r0, r1)
+            d0, d1 = product(d0, d1, low[b], high[b])
+            _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)
+            d0, d1 = product(low[i], high[i], l0, l1)
+            _add_to(slopes_low, slopes_high, b, s0, s1, d0, d1)
+        elif operation == LEAST or operation == GREATEST:
+            first_less, second_less = high[a] < low[b], high[b] < low[a]
+            if operation == GREATEST:
+                first_less, second_less = second_less, first_less
+            _add_to(slopes_low, slopes_high, a, s0, s1, 1.0 if first_less else 0.0, 0.0 if second_less else 1.0)
+            _add_to(slopes_low, slopes_high, b, s0, s1, 1.0 if second_less else 0.0, 0.0 if first_less else 1.0)
+        elif operation == OPAQUE:
+            steep = state[g, anchors + a + 1]
+            for k in range(lists[row, 3]):
+                _add_to(slopes_low, slopes_high, lists[lists[row, 2] + k, 0], s0, s1, -steep, steep)
+        else:
+            d0, d1 = unary_slope(operation, low[a], high[a], low[i], high[i])
+            _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)

@@ -1,0 +1,73 @@
+"""What a watch promises: a condition over expressions (alert when) or an expression tracked within an error.
+
+Relaxed truth, for a margin m: an answer *met* is right while the condition holds with every comparison
+``f > T`` read as ``f > T - m``; an answer *not met* is right while it fails with every comparison read as
+``f > T + m``. A comparison whose expression has no value (nan) is not met, as in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tacit.functions.expressions import Expression
+
+__all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Track", "map_goal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``expression operator threshold`` with an absolute margin; the operator is one of > >= < <=."""
+
+    expression: Expression
+    operator: str
+    threshold: float
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Conditions joined by AND."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Conditions joined by OR."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The expression is always known to within ``within``.
+
+    Absolute: abs(answer - f) <= within. ``percent``: abs(answer - f) <= within / 100 * abs(f), within < 100.
+    """
+
+    expression: Expression
+    within: float
+    percent: bool = False
+
+
+Condition = Comparison | AllOf | AnyOf
+Goal = Comparison | AllOf | AnyOf | Track
+
+
+def map_goal(goal: Goal, change: Callable[[Expression], Expression]) -> Goal:
+    """The same goal with every expression changed.
+
+    >>> from tacit.functions.expressions import Variable
+    >>> str(map_goal(Track(Variable(0), within=1.0), lambda tree: tree * 2.0).expression)
+    '(x0 * 2)'
+    """
+    if isinstance(goal, Comparison | Track):
+        return replace(goal, expression=change(goal.expression))
+    return type(goal)(tuple(_map_condition(part, change) for part in goal.parts))
+
+
+def _map_condition(condition: Condition, change: Callable[[Expression], Expression]) -> Condition:
+    changed = map_goal(condition, change)
+    assert not isinstance(changed, Track)
+    return changed

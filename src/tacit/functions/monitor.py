@@ -1,0 +1,211 @@
+"""A goal made ready to be watched: answers at the estimate, zones around it, and the proof that a ball is inside.
+
+The promise: ``inside`` is True only when every feasible point of the ball over estimate and drift gives the group's
+answer, margins included. Undecided is False: it costs a message, never a wrong answer.
+
+>>> import numpy as np
+>>> from tacit.functions.expressions import Variable
+>>> from tacit.functions.goals import Comparison
+>>> goal = Comparison(Variable(0) / Variable(1), ">", 0.5)
+>>> monitor = Monitor(goal, [Variable(0) / Variable(1)], 2, nonnegative=np.array([True, True]))
+>>> zones = monitor.zones(1)
+>>> monitor.refresh(zones, np.array([0]), np.array([[10.0, 40.0]]))
+>>> zones.answer
+array([0], dtype=int8)
+>>> monitor.inside(zones, np.array([0, 0]), np.array([[12.0, 40.0], [40.0, 40.0]]))
+array([ True, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.functions import _kernels_forms as layout
+from tacit.functions._kernels import inside_many, radius_many
+from tacit.functions.evaluate import opaque_value, value
+from tacit.functions.expressions import Expression, Opaque
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track
+from tacit.functions.questions import ask, ask_condition
+from tacit.functions.shapes import All, Question
+from tacit.functions.statistics import Moment
+from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, Tables, Zones
+from tacit.functions.watch_tables import Space, TableBuilder, form_size
+from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = ["Monitor", "Tables", "Zones"]
+
+NOT_MET, MET, UNKNOWN = 0, 1, 2
+
+
+class Monitor:
+    """The mathematics of one watch, for any number of groups. Points are in scaled coordinates z, x = z * scale."""
+
+    def __init__(
+        self,
+        goal: Goal,
+        outputs: Sequence[Expression | tuple[str, Expression]],
+        dimension: int,
+        *,
+        nonnegative: Sequence[bool] | BoolArray | None = None,
+        moments: Sequence[Moment] = (),
+        simplex: Sequence[int] | None = None,
+        scale: FloatArray | None = None,
+    ) -> None:
+        self.goal, self.dimension = goal, dimension
+        self.outputs = tuple(output[1] if isinstance(output, tuple) else output for output in outputs)
+        self.scale = np.ones(dimension) if scale is None else np.ascontiguousarray(scale, dtype=np.float64)
+        known = np.zeros(dimension) if nonnegative is None else np.asarray(nonnegative, dtype=np.float64)
+        self.space = Space.of(dimension, self.scale, known, simplex, moments)
+        self._builder = TableBuilder(self.space)
+        feasible = self.space.feasible()
+        if isinstance(goal, Track):
+            low, high = Question(True, False, False, 0, None), Question(False, False, False, 1, None)
+            both = All((ask(goal.expression, low, feasible), ask(goal.expression, high, feasible)))
+            entry = (REJECT, self._builder.add(both), REJECT)
+        else:
+            entry = (
+                self._builder.add(ask_condition(goal, False, feasible)),
+                self._builder.add(ask_condition(goal, True, feasible)),
+                REJECT,
+            )
+        self.tables: Tables = self._builder.tables(entry)
+        self._programs = self._builder.compiled
+        self.sound = not any(opaque.lipschitz is None for opaque, _ in self._programs.opaques)
+        self._factor_rows = np.array(list(self._builder.factor_forms.values()), dtype=np.int64)
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """The outputs (k, n) at each point; nan is undefined."""
+        x = self._x(points)
+        return np.stack([value(output, x) for output in self.outputs], axis=1) if self.outputs else np.empty((len(x), 0))
+
+    def tracked(self, points: FloatArray) -> FloatArray:
+        """The tracked expression at each point."""
+        assert isinstance(self.goal, Track)
+        return value(self.goal.expression, self._x(points))
+
+    def answers(self, points: FloatArray) -> NDArray[np.int8]:
+        """1 met (or defined, when tracking), 0 not met, 2 unknown: a value that decides is missing."""
+        if isinstance(self.goal, Track):
+            return np.where(np.isnan(self.tracked(points)), UNKNOWN, MET).astype(np.int8)
+        return _kleene(self.goal, self._x(points))
+
+    def zones(self, groups: int) -> Zones:
+        """Room for the groups' zones; every group is unknown until its first refresh."""
+        return Zones(
+            np.zeros((groups, self.dimension)),
+            np.full(groups, UNKNOWN, dtype=np.int8),
+            np.zeros(groups),
+            np.zeros((groups, self._builder.state_size)),
+        )
+
+    def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray) -> None:
+        """Move the groups to new estimates: answer, bounds and safe radius follow."""
+        groups = np.ascontiguousarray(groups, dtype=np.int64)
+        estimates = np.ascontiguousarray(np.atleast_2d(estimates), dtype=np.float64)
+        if not len(groups):
+            return
+        zones.estimate[groups] = estimates
+        zones.answer[groups] = self.answers(estimates)
+        bounds, signs, forms, anchors = self.tables.nodes[0, STATE_BOUND : STATE_ANCHORS + 1]
+        sides = _track_bounds(self.goal, self.tracked(estimates)) if isinstance(self.goal, Track) else None
+        for k, node in enumerate(self._builder.nodes):
+            if node.question.recipe is None:
+                zones.state[groups, bounds + 1 + k] = node.question.bound(self._thresholds(node.question, estimates, sides))
+        if len(self._factor_rows):
+            at = np.sign(self._at(self.tables.numbers[self._factor_rows], estimates))
+            zones.state[groups, signs : signs + at.shape[1]] = at
+        for dish in self._builder.dishes:
+            thresholds = self._thresholds(dish.question, estimates, sides)
+            packed = dish.forms(self.space, estimates, dish.question.bound(thresholds))
+            start = forms + dish.first * form_size(self.dimension)
+            zones.state[groups, start : start + packed.shape[1]] = packed
+        if self._programs.anchors:
+            zones.state[groups, anchors : anchors + self._programs.anchors] = self._anchors(estimates)
+        radius_many(self.tables, zones, groups)
+
+    def inside(self, zones: Zones, groups: IntArray, drifts: FloatArray) -> BoolArray:
+        """Is the ball over the group's estimate and the drift proved to be on the answer's side?"""
+        groups = np.ascontiguousarray(groups, dtype=np.int64)
+        drifts = np.ascontiguousarray(np.atleast_2d(drifts), dtype=np.float64)
+        result = np.empty(len(groups), dtype=np.bool_)
+        inside_many(self.tables, zones, groups, drifts, result)
+        return result
+
+    def _x(self, points: FloatArray) -> FloatArray:
+        return np.atleast_2d(np.asarray(points, dtype=np.float64)) * self.scale
+
+    def _thresholds(
+        self, question: Question, estimates: FloatArray, sides: tuple[FloatArray, FloatArray] | None
+    ) -> FloatArray:
+        """What the question's bound starts from, for each estimate."""
+        if question.threshold is not None:
+            return np.full(len(estimates), question.threshold)
+        assert sides is not None
+        return sides[question.side]
+
+    def _at(self, forms: FloatArray, points: FloatArray) -> FloatArray:
+        """The value of each form (n, size) at each point (k, d): (k, n)."""
+        d = self.dimension
+        start = layout.HEADER + d
+        quadratic = forms[:, start : start + d * d].reshape(-1, d, d)
+        result = forms[:, layout.AT_ZERO] + points @ forms[:, layout.HEADER : start].T
+        return np.asarray(result + np.einsum("ki,nij,kj->kn", points, quadratic, points))
+
+    def _anchors(self, estimates: FloatArray) -> FloatArray:
+        """Each user function at the estimate: its value, its Lipschitz constant, its arguments."""
+        x = self._x(estimates)
+        anchors = np.zeros((len(x), self._programs.anchors))
+        for opaque, slot in self._programs.opaques:
+            arguments = [value(argument, x) for argument in opaque.arguments]
+            anchors[:, slot] = opaque_value(opaque, arguments)
+            anchors[:, slot + 1] = (
+                _steepness(opaque, arguments) if opaque.lipschitz is None else opaque.lipschitz
+            )
+            anchors[:, slot + 2 : slot + 2 + len(arguments)] = np.stack(arguments, axis=1)
+        return anchors
+
+
+def _steepness(opaque: Opaque, arguments: Sequence[FloatArray]) -> FloatArray:
+    """Twice the steepest slope seen around the estimate: a guess, and the watch says that it is unsound."""
+    here = opaque_value(opaque, arguments)
+    steepest = np.zeros_like(here)
+    for step in (1e-6, 1e-3, 1e-1, 1.0):
+        square = np.zeros_like(here)
+        for i, argument in enumerate(arguments):
+            width = step * np.maximum(1.0, np.abs(argument))
+            slopes = []
+            for way in (-1.0, 1.0):
+                moved = list(arguments)
+                moved[i] = argument + way * width
+                slopes.append(np.abs(opaque_value(opaque, moved) - here) / width)
+            square += np.fmax(slopes[0], slopes[1]) ** 2
+        steepest = np.fmax(steepest, np.sqrt(square))
+    return 2.0 * steepest
+
+
+def _track_bounds(goal: Track, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The values that the answer ``at`` is right for."""
+    if not goal.percent:
+        return at - goal.within, at + goal.within
+    share = goal.within / 100.0
+    near, far = at / (1.0 + share), at / (1.0 - share)
+    return np.minimum(near, far), np.maximum(near, far)
+
+
+def _kleene(goal: Condition, x: FloatArray) -> NDArray[np.int8]:
+    """Three-valued: a comparison without a value is unknown; AND and OR as Kleene's."""
+    match goal:
+        case Comparison(expression, operator, threshold):
+            f = value(expression, x)
+            holds = {">": f > threshold, ">=": f >= threshold, "<": f < threshold, "<=": f <= threshold}[operator]
+            return np.where(np.isnan(f), UNKNOWN, holds).astype(np.int8)
+        case AllOf(parts):
+            answers = np.stack([_kleene(part, x) for part in parts])
+            return np.where((answers == NOT_MET).any(0), NOT_MET, answers.max(0)).astype(np.int8)
+        case AnyOf(parts):
+            answers = np.stack([_kleene(part, x) for part in parts])
+            return np.where((answers == MET).any(0), MET, answers.max(0)).astype(np.int8)
+    raise TypeError(f"not a condition: {goal!r}")

@@ -1,0 +1,102 @@
+"""Spark's errors, told in one sentence: who is at fault, what to do next, and no Java trace.
+
+Spark names its error conditions (``DIVIDE_BY_ZERO``, ``UNRESOLVED_COLUMN`` …). Those that a user's sentence or
+data can cause have their own words here; any other keeps the first sentence of Spark's message.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.logger import PySparkLogger
+
+from tacit.vocabulary.errors import DataError, SentenceError, TacitError
+
+__all__ = ["one_sentence", "translate"]
+
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
+_READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_TYPES = {"DOUBLE": "a number", "FLOAT": "a number", "INT": "a whole number", "BIGINT": "a whole number"}
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Whatever Spark raises inside leaves as a :class:`TacitError` of one sentence, and only as that.
+
+    PySpark also writes each error, with its Java trace, to standard error; inside it does not.
+    """
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise translate(error) from None
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def translate(error: Exception) -> TacitError:
+    """The :class:`TacitError` that says what a Spark error means to the user."""
+    condition, parameters, message = _story(error)
+    kind = condition.split(".")[0]
+    if kind in ("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD"):
+        name = _bare(parameters.get("objectName", parameters.get("fieldName", "?")))
+        near = [_bare(each) for each in parameters.get("proposal", "").split(", ") if each]
+        near = [each for each in near if not each.startswith("__tacit")]
+        return SentenceError(
+            f"there is no column named {name}", hint=f"the columns are {', '.join(near)}" if near else None
+        )
+    if kind == "UNRESOLVED_ROUTINE":
+        return SentenceError(f"there is no function named {_bare(parameters.get('routineName', '?'))}")
+    if kind == "DIVIDE_BY_ZERO":
+        return SentenceError(
+            "a row divides by zero", hint="write NULLIF(divisor, 0) instead of the divisor to leave such rows out"
+        )
+    if kind == "CAST_INVALID_INPUT":
+        target = parameters.get("targetType", "").strip('"')
+        wanted = _TYPES.get(target, f"a {target.lower()}")
+        return DataError(f"the value {parameters.get('expression', '?')} is not {wanted}")
+    if kind == "FAILED_READ_FILE":
+        found = _READ_FILE.search(message)
+        path = unquote(parameters.get("path", "") or (found.group(1) if found else "a file"))
+        return DataError(f"cannot read {re.sub('^file:/*', '/', path)}: it is damaged or not what its name says")
+    if isinstance(error, AnalysisException):
+        return SentenceError(f"Spark cannot work with this sentence: {_first_sentence(message)}")
+    if kind and kind != "INTERNAL_ERROR":
+        return DataError(f"Spark stopped at a row: {_first_sentence(message)}")
+    return TacitError(f"Spark failed: {_first_sentence(message)}")
+
+
+def _story(error: Exception) -> tuple[str, dict[str, str], str]:
+    """The condition, its parameters and Spark's message, also where Spark hides them in a Java trace."""
+    condition, parameters, text = "", {}, str(error)
+    if isinstance(error, PySparkException):
+        condition = error.getCondition() or ""
+        parameters = dict(error.getMessageParameters() or {})
+    java = getattr(error, "java_exception", None)
+    if java is not None:
+        text = str(java.toString())
+    found = _CONDITION.search(text)
+    if found:
+        condition, text = condition or found.group(1), found.group(2)
+    return condition, parameters, text
+
+
+def _first_sentence(message: str) -> str:
+    lines = message.split("SQLSTATE")[0].strip().splitlines()
+    line = next((each.strip() for each in lines if each.strip()), "no reason given")
+    return re.split(r"\. (?=[A-Z])", line)[0].rstrip(" .;").replace("`", "")
+
+
+def _bare(name: str) -> str:
+    return name.strip().replace("`", "").strip('"')

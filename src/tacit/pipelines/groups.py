@@ -1,0 +1,120 @@
+"""Groups as dense numbers, in the order of their keys.
+
+Only rows that count (WHERE holds, time and site known) make groups. A key is found again by its text: a broadcast
+join gives each row its group's number, and a map held by the plan gives each member of a list its own (Spark looks
+such maps up by hash). NULL keys form a group, as in Spark; a NULL inside a list is no member.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from tacit.language.plan import ByKey, ByMember
+from tacit.vocabulary.errors import SentenceError
+
+__all__ = ["GROUP", "MEMBERS", "Groups", "attach_key", "attach_members", "find_groups", "group_columns", "with_index"]
+
+GROUP_MISSING = -1  # the group of rows that do not count
+GROUP, MEMBERS = "__tacit_group", "__tacit_members"  # what attach_key and attach_members add
+_KEY, _LIST = "__tacit_key", "__tacit_list"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups of a recording: ``texts`` tell them apart, ``labels`` are for people."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def group_columns(grouping: ByKey | ByMember | None, counts: Column) -> dict[str, Column]:
+    """The columns that later steps need, computed beside the user's own, in rows that count."""
+    if isinstance(grouping, ByMember):
+        return {_LIST: sf.when(counts, sf.expr(grouping.expression))}
+    if isinstance(grouping, ByKey):
+        return {_key(index): sf.when(counts, sf.expr(text)) for index, text in enumerate(grouping.expressions)}
+    return {}
+
+
+def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
+    """The distinct keys, or members, of rows that count."""
+    if isinstance(grouping, ByMember):
+        kind = counting.schema[_LIST].dataType
+        if not isinstance(kind, st.ArrayType):
+            raise SentenceError(f"EACH needs a list and {grouping.expression} is {kind.simpleString()}")
+        _check_kind(kind.elementType, f"EACH({grouping.expression})")
+        typed = counting.select(sf.explode(_LIST).alias("value")).where(sf.col("value").isNotNull()).distinct()
+        found = typed.orderBy("value").select(_text(typed, "value").alias("label")).toArrow()
+        labels = tuple(dict.fromkeys(found.column("label").to_pylist()))
+        return Groups(labels, labels)
+    names = [_key(index) for index in range(len(grouping.expressions))]
+    for name, text in zip(names, grouping.expressions, strict=True):
+        _check_kind(counting.schema[name].dataType, text)
+    typed = counting.select(*names).distinct()
+    texts = [_text(typed, name).alias(name) for name in names]
+    found = typed.orderBy(*names).select(_joined(typed, names).alias("text"), *texts).toArrow()
+    parts = zip(*(found.column(name).to_pylist() for name in names), strict=True)
+    named = [", ".join("NULL" if part is None else part for part in key) for key in parts]
+    unique = dict(zip(found.column("text").to_pylist(), named, strict=True))
+    return Groups(tuple(unique), tuple(unique.values()))
+
+
+def attach_key(spark: SparkSession, frame: DataFrame, grouping: ByKey, groups: Groups) -> DataFrame:
+    """Adds the number of each row's group."""
+    names = [_key(index) for index in range(len(grouping.expressions))]
+    keyed = frame.withColumn(_KEY, _joined(frame, names))
+    return with_index(spark, keyed, _KEY, groups.texts, GROUP)
+
+
+def attach_members(frame: DataFrame, groups: Groups) -> DataFrame:
+    """Adds the sorted numbers of the groups whose member the row has; the same member twice is one."""
+    kind = frame.schema[_LIST].dataType
+    assert isinstance(kind, st.ArrayType)
+    numbers = sf.from_json(
+        sf.lit(json.dumps({text: index for index, text in enumerate(groups.texts)})), "map<string,int>"
+    )
+    texts = sf.transform(_LIST, lambda value: _plain(value, kind.elementType).cast("string"))
+    found = sf.transform(sf.filter(texts, lambda text: text.isNotNull()), lambda text: sf.try_element_at(numbers, text))
+    known = sf.array_sort(sf.array_distinct(sf.filter(found, lambda number: number.isNotNull())))
+    return frame.withColumn(MEMBERS, sf.coalesce(known, sf.array().cast("array<int>")))
+
+
+def with_index(spark: SparkSession, frame: DataFrame, key: str, texts: tuple[str, ...], name: str) -> DataFrame:
+    """Adds ``name``, the place of the text column ``key`` in ``texts``, or -1."""
+    numbers = pa.array(range(len(texts)), pa.int32())
+    dictionary = spark.createDataFrame(pa.table({key: pa.array(texts, pa.string()), name: numbers}))
+    joined = frame.join(sf.broadcast(dictionary), key, "left")
+    return joined.withColumn(name, sf.coalesce(sf.col(name), sf.lit(GROUP_MISSING)).cast("int"))
+
+
+def _check_kind(kind: st.DataType, text: str) -> None:
+    """Maps and variants have neither an order nor one text for equal values."""
+    words = kind.simpleString()
+    if "map<" in words or "variant" in words:
+        raise SentenceError(f"{text} cannot be grouped by: it is {words}")
+
+
+def _key(index: int) -> str:
+    return f"{_KEY}{index}"
+
+
+def _joined(frame: DataFrame, names: list[str]) -> Column:
+    """Several keys as one text that no other keys have."""
+    return sf.to_json(sf.array(*(_text(frame, name) for name in names)))
+
+
+def _text(frame: DataFrame, name: str) -> Column:
+    return _plain(sf.col(name), frame.schema[name].dataType).cast("string")
+
+
+def _plain(value: Column, kind: st.DataType) -> Column:
+    """-0.0 and 0.0 are one key in SQL, with two texts."""
+    if isinstance(kind, (st.FloatType, st.DoubleType)):
+        return sf.when(value == 0, sf.lit(0.0)).otherwise(value)
+    return value

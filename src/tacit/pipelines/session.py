@@ -1,0 +1,257 @@
+"""One quiet, local Spark per process: opened with the settings tacit needs, closed without a trace.
+
+- Spark's log, Java's warnings and the Python workers' output go to a file in a private folder; nothing reaches the
+  user unless ``TACIT_SPARK_LOG=1`` or ``verbose=True``.
+- Nothing listens beyond loopback, and Spark's web page is off.
+- Time is UTC whatever the machine's zone is.
+- Everything that Spark writes for itself lies in the private folder, which goes away with the session.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from tacit.pipelines.java import Java, find_java
+from tacit.vocabulary.errors import EnvironmentError_, OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["close_session", "open_session"]
+
+_EXIT_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """The session that this process started, with all that must go when it is closed."""
+
+    session: SparkSession
+    gateway: Any
+    folder: Path
+
+
+_owned: _Owned | None = None
+
+
+def open_session(
+    name: str = "tacit",
+    *,
+    cores: Literal["*"] | int = "*",
+    memory: str = "2g",
+    shuffle_partitions: int | None = None,
+    short_work: bool = True,
+    verbose: bool = False,
+) -> SparkSession:
+    """A Spark session in this process.
+
+    A process has one Spark. If it has one already, whoever started it, the answer is a new session of that one with
+    tacit's own settings, and `cores`, `memory` and `short_work` have no effect.
+
+    Args:
+        name: what the session is called in Spark's log.
+        cores: how many tasks run at a time; ``"*"`` is one per core of the machine.
+        memory: the most that Java may keep in its heap, such as ``"2g"``.
+        shuffle_partitions: parts that data is regrouped into; one per task that runs at a time unless told.
+        short_work: compile Java quickly rather than well. A session starts sooner and jobs of seconds end sooner;
+            jobs of minutes are better off without.
+        verbose: let Spark's log through to standard error.
+    """
+    session_settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.codegen.hugeMethodLimit": "8000",  # longer generated methods are never compiled by the JVM
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": str(shuffle_partitions or _task_slots(cores)),
+    }
+    spark = _running_session()
+    if spark is None:
+        spark = _start(name, cores, memory, session_settings, short_work, verbose or _log_wanted())
+    else:
+        spark = spark.newSession()
+        for key, value in session_settings.items():
+            spark.conf.set(key, value)
+    return spark
+
+
+def close_session(spark: SparkSession) -> None:
+    """End the Spark that `open_session` started, and remove all that it kept.
+
+    Closing twice, or closing a session of a Spark that someone else started, does nothing.
+    """
+    global _owned
+    if _owned is None or _owned.session is not spark:
+        return
+    owned, _owned = _owned, None
+    try:
+        owned.session.stop()
+    finally:
+        _end_java(owned.gateway)
+        shutil.rmtree(owned.folder, ignore_errors=True)
+
+
+def _close_at_exit() -> None:
+    if _owned is not None:
+        close_session(_owned.session)
+
+
+def _log_wanted() -> bool:
+    return os.environ.get("TACIT_SPARK_LOG", "") not in ("", "0")
+
+
+def _task_slots(cores: Literal["*"] | int) -> int:
+    if cores == "*":
+        return os.cpu_count() or 1
+    if cores >= 1:
+        return cores
+    raise OptionError(f'cores is {cores!r}, but must be at least 1, or "*" for all')
+
+
+def _running_session() -> SparkSession | None:
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if _owned is not None and SparkContext._active_spark_context is not None:
+        return _owned.session
+    return SparkSession.getActiveSession()
+
+
+def _start(
+    name: str, cores: Literal["*"] | int, memory: str, settings: dict[str, str], short_work: bool, verbose: bool
+) -> SparkSession:
+    global _owned
+    try:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise EnvironmentError_("Spark is not installed; run: pip install 'tacit[site]'") from error
+
+    java = find_java()
+    folder = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
+    conf = SparkConf(loadDefaults=False)
+    conf.setAppName(name).setMaster(f"local[{cores}]")
+    for key, value in (_settings(folder, memory, java, short_work, verbose) | settings).items():
+        conf.set(key, value)
+    log_path = folder / "spark.log"
+    try:
+        with log_path.open("wb") as log, _environment(java, folder):
+            gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
+            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except BaseException as error:
+        _forget_gateway()
+        reason = _last_words(log_path)
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, Exception):
+            raise EnvironmentError_(f"Spark did not start{reason}; run: tacit doctor") from error
+        raise
+    _owned = _Owned(session, gateway, folder)
+    atexit.register(_close_at_exit)
+    return session
+
+
+def _settings(folder: Path, memory: str, java: Java, short_work: bool, verbose: bool) -> dict[str, str]:
+    """What must be known before Spark starts."""
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(_log4j("warn" if verbose else "error"), encoding="utf-8")
+    options = [f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={folder}", "-XX:-UsePerfData"]
+    if short_work:
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    return {
+        "spark.driver.memory": memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": shlex.join(options),
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.python.worker.reuse": "true",
+    }
+
+
+def _log4j(level: str) -> str:
+    return f"""rootLogger.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+
+@contextmanager
+def _environment(java: Java, folder: Path) -> Iterator[None]:
+    """What Spark's launcher and its context read from the environment, for as long as they need it."""
+    import pyspark
+
+    wanted = {
+        "JAVA_HOME": str(java.home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_DIRS": str(folder),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    packaged = Path(pyspark.__file__).parent
+    if (packaged / "jars").is_dir():  # another Spark on this machine may be of a version that does not fit
+        wanted["SPARK_HOME"] = str(packaged)
+    before = {key: os.environ.get(key) for key in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def _outputs(log: IO[bytes], verbose: bool) -> dict[str, Any]:
+    return {} if verbose else {"stdout": log, "stderr": log}
+
+
+def _last_words(log_path: Path) -> str:
+    """The line of the log that most likely says why, ready to be put into a sentence."""
+    try:
+        lines = [line.strip() for line in log_path.read_text(errors="replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
+    return f" ({telling[0][:300]})" if telling else ""
+
+
+def _end_java(gateway: Any) -> None:
+    """Java ends when its standard input does; one that will not is ended."""
+    process = gateway.proc
+    _forget_gateway()
+    gateway.shutdown()
+    if process is None:
+        return
+    process.stdin.close()
+    try:
+        process.wait(_EXIT_TIMEOUT_S)
+    except Exception:
+        process.kill()
+        process.wait()
+
+
+def _forget_gateway() -> None:
+    """PySpark keeps the Java it started for good; the next session must start its own."""
+    from pyspark import SparkContext
+
+    SparkContext._gateway = None
+    SparkContext._jvm = None

@@ -1,0 +1,1 @@
+"""Pure machines: messages in, messages out. No clock, no dice, no IO."""

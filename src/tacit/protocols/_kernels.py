@@ -1,0 +1,329 @@
+"""Blocks of updates at the speed of C: windows move, drifts are checked, and Python sees only violations.
+
+One call advances all sites in global order to the end of the first step at which a site leaves its zone. Most checks
+end at the certified safe radius (a few multiplications); the others ask ``ball_inside``.
+
+Layout. Rows are site-major. ``rows[r]`` is what row r adds to its group (or, under GROUP BY EACH, to each group whose
+member it has) and ``shared[r]`` what it adds to every group. With varying weights the last column is the weight.
+The vector of group g at site i is ``common[i] + local[i, g]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tacit.functions._kernels import ball_inside
+
+__all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
+
+ONE_GROUP, PER_KEY, PER_MEMBER = 0, 1, 2
+DONE, VIOLATED, EXHAUSTED, LOG_FULL = 0, 1, 2, 3
+RANDOM, LRU, OPPOSITE = 0, 1, 2
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
+    width = rows.shape[1]
+    if mode == ONE_GROUP:
+        for j in range(width):
+            local[i, 0, j] += sign * rows[r, j]
+    elif mode == PER_KEY:
+        g = group[r]
+        for j in range(width):
+            local[i, g, j] += sign * rows[r, j]
+    else:
+        for j in range(width):
+            common[i, j] += sign * shared[r, j]
+        for k in range(pointer[r], pointer[r + 1]):
+            g = member[k]
+            for j in range(width):
+                local[i, g, j] += sign * rows[r, j]
+
+
+@njit(cache=True, nogil=True)
+def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
+    """The window's sums afresh: windows do not add and subtract forever."""
+    local[i, :, :] = 0.0
+    common[i, :] = 0.0
+    for r in range(lo, hi):
+        _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):  # type: ignore[no-untyped-def]
+    """Is group g at site i outside its zone? ``anchor`` is collected minus slack.
+
+    If every site lost its weight the mean would have no value, so a site that loses its weight says so even when its
+    drift mass is 0; ``told`` remembers that it has.
+    """
+    d = anchor.shape[2]
+    norm = 0.0
+    if not weighted:
+        for j in range(d):
+            mass = common[i, j] + local[i, g, j] - anchor[i, g, j]
+            drift[j] = mass
+            norm += mass * mass
+        if norm == 0.0:
+            return False
+        if norm * spread * spread <= zones.radius[g] * zones.radius[g]:
+            return False
+        for j in range(d):
+            drift[j] = zones.estimate[g, j] + drift[j] * spread
+        return not ball_inside(tables, zones, g, drift)
+    weight = common[i, d] + local[i, g, d]
+    if weight > 0.0:
+        told[i, g] = False
+    change = weight - anchor_weight[i, g]
+    for j in range(d):
+        mass = common[i, j] + local[i, g, j] - anchor[i, g, j]
+        if change != 0.0:
+            mass -= change * zones.estimate[g, j]
+        drift[j] = mass
+        norm += mass * mass
+    if not weight > 0.0:
+        return not (norm == 0.0 and told[i, g])
+    if norm == 0.0:
+        return False
+    if norm <= zones.radius[g] * zones.radius[g] * weight * weight:
+        return False
+    for j in range(d):
+        drift[j] = zones.estimate[g, j] + drift[j] / weight
+    return not ball_inside(tables, zones, g, drift)
+
+
+@njit(cache=True, nogil=True)
+def advance(  # type: ignore[no-untyped-def]
+    first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
+    local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+    seen, old_lo, old_hi, old_common, out_site, out_group,
+):  # fmt: skip
+    """Run updates ``first:end`` up to the first step with a violation: (next update, how many violations)."""
+    groups = local.shape[1]
+    drift = np.empty(anchor.shape[2])
+    update = first
+    count = 0
+    while update < end:
+        begin = update
+        while True:
+            i = site[update]
+            old_lo[i] = at_lo[i]
+            old_hi[i] = at_hi[i]
+            if mode == PER_MEMBER:
+                for j in range(common.shape[1]):
+                    old_common[i, j] = common[i, j]
+            for r in range(at_lo[i], min(lo[update], at_hi[i])):
+                _apply(mode, -1.0, i, r, rows, shared, group, pointer, member, local, common)
+            for r in range(max(at_hi[i], lo[update]), hi[update]):
+                _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common)
+            moved[i] += lo[update] - at_lo[i]
+            at_lo[i] = lo[update]
+            at_hi[i] = hi[update]
+            if not exact and moved[i] > hi[update] - lo[update] + groups:
+                _sum_again(mode, i, lo[update], hi[update], rows, shared, group, pointer, member, local, common)
+                moved[i] = 0
+            update += 1
+            if last[update - 1]:
+                break
+        for k in range(begin, update):
+            i = site[k]
+            if mode == ONE_GROUP:
+                if _violates(i, 0, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                    out_site[count] = i
+                    out_group[count] = 0
+                    count += 1
+                continue
+            everything = False
+            if mode == PER_MEMBER:
+                for j in range(common.shape[1]):
+                    if common[i, j] != old_common[i, j]:
+                        everything = True
+            if everything:
+                for g in range(groups):
+                    if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                        out_site[count] = i
+                        out_group[count] = g
+                        count += 1
+                continue
+            for side in range(2):
+                a = old_lo[i] if side == 0 else max(old_hi[i], at_lo[i])
+                b = min(at_lo[i], old_hi[i]) if side == 0 else at_hi[i]
+                for r in range(a, b):
+                    p = pointer[r] if mode == PER_MEMBER else 0
+                    q = pointer[r + 1] if mode == PER_MEMBER else 1
+                    for m in range(p, q):
+                        g = member[m] if mode == PER_MEMBER else group[r]
+                        if seen[i, g] == begin:
+                            continue
+                        seen[i, g] = begin
+                        if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                            out_site[count] = i
+                            out_group[count] = g
+                            count += 1
+        if count > 0:
+            break
+    return update, count
+
+
+@njit(cache=True, nogil=True)
+def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # type: ignore[no-untyped-def]
+    """The drift mass of group g at site i into ``out``; returns its weight."""
+    d = anchor.shape[2]
+    for j in range(d):
+        out[j] = common[i, j] + local[i, g, j] - anchor[i, g, j]
+    if not weighted:
+        return 1.0
+    weight = common[i, d] + local[i, g, d]
+    change = weight - anchor_weight[i, g]
+    if change != 0.0:
+        for j in range(d):
+            if np.isfinite(zones.estimate[g, j]):
+                out[j] -= change * zones.estimate[g, j]
+    return weight
+
+
+@njit(cache=True, nogil=True)
+def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ignore[no-untyped-def]
+    """The site to ask next, by the rule of policies.py; -1 when everyone is a member."""
+    best = -1
+    best_along = 0.0
+    best_value = 0.0
+    for i in range(member.shape[0]):
+        if member[i]:
+            continue
+        along = 0.0
+        if policy == OPPOSITE:
+            for j in range(total.shape[0]):
+                along += known[i, g, j] * total[j]
+        value = float(used[i, g])
+        if policy == RANDOM:
+            value = -dice[thrown[0] % dice.shape[0]]
+            thrown[0] += 1
+        if best < 0 or along < best_along or (along == best_along and value < best_value):
+            best, best_along, best_value = i, along, value
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _balance(  # type: ignore[no-untyped-def]
+    g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
+    policy, used, known, clock, dice, thrown, order,
+):  # fmt: skip
+    """Balance one group among as few sites as the policy needs: how many took part, 0 when even all do not balance.
+
+    ``order`` holds the reporters and receives the members in the order they joined. What Balancer does with messages
+    (threshold.py), on the arrays themselves; a test holds the two equal.
+    """
+    n, d = local.shape[0], anchor.shape[2]
+    member = np.zeros(n, dtype=np.bool_)
+    mass = np.empty((n, d))
+    weight = np.empty(n)
+    total = np.zeros(d)
+    total_weight = 0.0
+    drift = np.empty(d)
+    count = 0
+    while True:
+        joining = reporters if count == 0 else count + 1
+        for k in range(count, joining):
+            i = order[k]
+            member[i] = True
+            weight[i] = _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, mass[i])
+            total_weight += weight[i]
+            for j in range(d):
+                total[j] += mass[i, j]
+        count = joining
+        if total_weight > 0.0:
+            for j in range(d):
+                drift[j] = zones.estimate[g, j] + total[j] / total_weight * spread
+            if ball_inside(tables, zones, g, drift):
+                break
+        chosen = _next_site(policy, g, member, used, known, total, dice, thrown)
+        if chosen < 0:
+            return 0
+        order[count] = chosen
+    for i in range(n):
+        if not member[i]:
+            continue
+        clock[0] += 1
+        used[i, g] = clock[0]
+        for j in range(d):
+            target = weight[i] * (total[j] / total_weight)
+            anchor[i, g, j] += mass[i, j] - target
+            known[i, g, j] = target
+        if weighted:
+            told[i, g] = weight[i] == 0.0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def advance_balancing(  # type: ignore[no-untyped-def]
+    first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
+    local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+    seen, old_lo, old_hi, old_common, out_site, out_group,
+    policy, used, known, clock, dice, thrown, log, logged, order,
+):  # fmt: skip
+    """``advance``, going on by itself where the violations of a step concern one group and balance.
+
+    Returns (why it stopped, next update, violations). Each balanced step is logged as: update, group, reporters,
+    members, and the members in the order they joined.
+    """
+    count = 0
+    while first < end:
+        first, count = advance(
+            first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
+            local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+            seen, old_lo, old_hi, old_common, out_site, out_group,
+        )  # fmt: skip
+        if count == 0:
+            break
+        g = out_group[0]
+        for k in range(count):
+            if out_group[k] != g:
+                return VIOLATED, first, count
+            order[k] = out_site[k]
+        members = _balance(
+            g, count, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
+            policy, used, known, clock, dice, thrown, order,
+        )  # fmt: skip
+        if members == 0:
+            return EXHAUSTED, first, count
+        at = logged[0]
+        log[at], log[at + 1], log[at + 2], log[at + 3] = first - 1, g, count, members
+        for k in range(members):
+            log[at + 4 + k] = order[k]
+        logged[0] = at + 4 + members
+        if logged[0] + 4 + local.shape[0] > log.shape[0]:
+            return LOG_FULL, first, 0
+    return DONE, first, 0
+
+
+@njit(cache=True, nogil=True)
+def check_groups(  # type: ignore[no-untyped-def]
+    which, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, out_site, out_group
+):  # fmt: skip
+    """Which sites violate for these groups now (after a broadcast moved the estimate)."""
+    drift = np.empty(anchor.shape[2])
+    count = 0
+    for i in range(local.shape[0]):
+        for k in range(which.shape[0]):
+            g = which[k]
+            if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                out_site[count] = i
+                out_group[count] = g
+                count += 1
+    return count
+
+
+
+
+@njit(cache=True, nogil=True)
+def unpack_log(log, size):  # type: ignore[no-untyped-def]
+    """Where each entry of a log (see ``advance_balancing``) starts."""
+    starts = np.empty(size // 5 + 1, dtype=np.int64)
+    count = 0
+    at = 0
+    while at < size:
+        starts[count] = at
+        count += 1
+        at += 4 + abs(log[at + 3])
+    return starts[:count]

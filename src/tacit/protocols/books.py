@@ -1,0 +1,103 @@
+"""What is remembered of every site: the vector last collected from it, its weight then, and its slack.
+
+Two forms of the same algebra (ALGORITHMS.md, section 1):
+
+- *sums*: the global vector is the total of the sites' sums. Every site has weight 1, and the drift is
+  u_i = e + n D_i with n sites, so that the mean of the u_i is the total.
+- *weighted*: the global vector is the total of the sums divided by the total of the weights (means, weighted by a
+  shared count that varies), and u_i = e + D_i / w_i.
+
+In both, D_i = m_i - m'_i - (w_i - w'_i) e + slack_i is the *drift mass*, m the sums; the middle term is 0 with fixed
+weights.
+Convexity: the sum of all D_i plus the collected state is the global vector, whenever the slacks sum to 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.protocols.messages import Rows
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
+
+__all__ = ["Books", "estimate_of"]
+
+_NO_WEIGHTS = np.empty(0)
+
+
+def estimate_of(sums: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The estimate e from sums (n, k, d) and, where weights vary, weights (n, k); nan where no site has weight.
+
+    The sites are added in their order, whatever the shape of the arrays: in the decentralised protocol every process
+    computes e for itself, and all must get the same bits, or they could see e on different sides of a threshold.
+
+    >>> estimate_of(np.array([[[1.0]], [[2.0]]]), np.array([[1.0], [3.0]]))
+    array([[0.75]])
+    """
+    total: FloatArray = np.cumsum(sums, axis=0)[-1]
+    if weights is None:
+        return total
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / np.cumsum(weights, axis=0)[-1][:, None])
+
+
+class Books:
+    """Collected vectors, weights and slacks of n sites and G groups, as arrays."""
+
+    def __init__(self, sites: int, groups: int, dimension: int, *, weighted: bool = False) -> None:
+        self.weighted = weighted
+        self.collected: FloatArray = np.zeros((sites, groups, dimension))
+        self.weights: FloatArray = np.zeros((sites, groups)) if weighted else np.ones((sites, groups))
+        self.slack: FloatArray = np.zeros((sites, groups, dimension))
+        self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
+
+    @property
+    def spread(self) -> float:
+        """What a drift mass per unit of weight is multiplied by: n with sums, 1 with varying weights."""
+        return 1.0 if self.weighted else float(np.count_nonzero(self.roster))
+
+    def estimates(self, groups: IntArray) -> FloatArray:
+        """The estimate e of these groups from what was collected; nan where no site has weight."""
+        sums = self.collected[self.roster][:, groups]
+        return estimate_of(sums, self.weights[self.roster][:, groups] if self.weighted else None)
+
+    def check(self, rows: Rows) -> None:
+        """Refuse rows that do not fit this watch: they come from another one, or from a broken process."""
+        groups, (_, count, dimension) = rows.groups, self.collected.shape
+        if len(groups) == 0 or groups[0] < 0 or groups[-1] >= count or (groups[1:] <= groups[:-1]).any():
+            raise ProtocolError(f"a message names groups that a watch of {count} groups does not have in this order")
+        if rows.sums.shape != (len(groups), dimension) or len(rows.weights) != (len(groups) if self.weighted else 0):
+            raise ProtocolError(f"a message holds rows that a watch of {dimension} statistics cannot have")
+        if not (np.isfinite(rows.sums).all() and np.isfinite(rows.weights).all()):
+            raise ProtocolError("a message holds statistics that are not finite")
+
+    def drift_mass(self, site: int, rows: Rows, estimates: FloatArray) -> FloatArray:
+        """D of one site for the groups of ``rows``, whose estimates are given."""
+        mass: FloatArray = rows.sums - self.collected[site, rows.groups] + self.slack[site, rows.groups]
+        if self.weighted:
+            change = rows.weights - self.weights[site, rows.groups]
+            mass = mass - change[:, None] * np.nan_to_num(estimates)
+        return mass
+
+    def collect(self, site: int, rows: Rows) -> None:
+        """Remember these rows as the last collected from the site; its slack for them becomes 0."""
+        self.collected[site, rows.groups] = rows.sums
+        if self.weighted:
+            self.weights[site, rows.groups] = rows.weights
+        self.slack[site, rows.groups] = 0.0
+
+    def rows_of(self, site: int) -> Rows:
+        """What was collected from a site, all groups."""
+        groups = np.arange(self.collected.shape[1])
+        weights = self.weights[site].copy() if self.weighted else _NO_WEIGHTS
+        return Rows(groups, self.collected[site].copy(), weights)
+
+    def grow(self, sites: int) -> None:
+        """Make room for sites up to this number; new ones are not on the roster yet."""
+        more = sites - len(self.roster)
+        if more <= 0:
+            return
+        self.collected = np.concatenate([self.collected, np.zeros((more, *self.collected.shape[1:]))])
+        fresh = np.zeros if self.weighted else np.ones
+        self.weights = np.concatenate([self.weights, fresh((more, self.weights.shape[1]))])
+        self.slack = np.concatenate([self.slack, np.zeros((more, *self.slack.shape[1:]))])
+        self.roster = np.concatenate([self.roster, np.zeros(more, dtype=np.bool_)])

@@ -1,0 +1,196 @@
+"""The sentences that sites and coordinator exchange, as frozen values.
+
+Every message is about one watch and a pane of its clock, and carries rows for the groups it concerns (a watch without
+GROUP BY has the one group 0). The names are those of the seed (section 4.2): INIT, REP, REQ, ADJ_SLK, NEW_EST, and the
+decentralised algorithm's broadcast. Two differences, both smaller on the wire: a report does not repeat the drift
+vector, because the coordinator can compute it; slack travels as its new value, not as a change, so that a doubled or
+reordered message does no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.vocabulary import FloatArray, IntArray
+
+__all__ = [
+    "AdjustSlack",
+    "Broadcast",
+    "Heartbeat",
+    "HeartbeatAnswer",
+    "Hello",
+    "Init",
+    "Leave",
+    "Message",
+    "NewEstimate",
+    "Reply",
+    "Report",
+    "Request",
+    "Rows",
+    "Snapshot",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Statistics of some groups: sums (k, d), and their weights (k,) where weights vary (else empty)."""
+
+    groups: IntArray
+    sums: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Init:
+    """A site's first vector."""
+
+    site: int
+    pane: int
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """A site's drift left its zone at this pane (REP). ``version`` is the zone it was checked against."""
+
+    site: int
+    number: int
+    pane: int
+    version: int
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """The coordinator asks a site for its vector as of a pane (REQ). ``number`` pairs it with its reply."""
+
+    site: int
+    number: int
+    pane: int
+    groups: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reply:
+    """A site's vector as of the requested pane (REP on REQ)."""
+
+    site: int
+    number: int
+    pane: int
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdjustSlack:
+    """Balancing succeeded at this pane: the site's slack is now this (ADJ_SLK)."""
+
+    site: int
+    version: int
+    pane: int
+    groups: IntArray
+    slacks: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewEstimate:
+    """Everyone was asked at this pane: the new estimate, slack 0, what was sent at that pane is collected (NEW_EST).
+
+    ``sites`` is how many sites count now.
+    """
+
+    site: int
+    version: int
+    pane: int
+    sites: int
+    groups: IntArray
+    estimates: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Broadcast:
+    """The decentralised algorithm: site ``origin`` tells everyone its vector at this pane.
+
+    ``version`` numbers the broadcasts of a watch; a site that misses a number asks for a snapshot by its heartbeats.
+    """
+
+    site: int
+    origin: int
+    version: int
+    pane: int
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """All a site needs to go on after a crash or a gap: estimates, its own collected vector and slack, per group.
+
+    In the decentralised protocol ``everyone`` holds the collected vectors of all sites, else it is None.
+    """
+
+    site: int
+    version: int
+    pane: int
+    sites: int
+    estimates: FloatArray
+    collected: Rows
+    slacks: FloatArray
+    everyone: tuple[tuple[int, Rows], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A site is alive: it closed its panes through ``closed`` and was silent through ``silent`` under ``version``."""
+
+    site: int
+    number: int
+    closed: int
+    silent: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatAnswer:
+    """The coordinator settled the panes through ``settled``: the site may forget older vectors."""
+
+    site: int
+    settled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A site joins, or comes back after a crash; it still holds its vectors of panes ``oldest`` to ``closed``.
+
+    ``session`` grows with every start of the site, so that a hello delayed past a leave is known to be old.
+    """
+
+    site: int
+    session: int
+    oldest: int
+    closed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """A site leaves for good: from the next settled pane on it does not count.
+
+    The site says it until the coordinator says it back.
+    """
+
+    site: int
+    session: int
+
+
+Message = (
+    Init
+    | Report
+    | Request
+    | Reply
+    | AdjustSlack
+    | NewEstimate
+    | Broadcast
+    | Snapshot
+    | Heartbeat
+    | HeartbeatAnswer
+    | Hello
+    | Leave
+)

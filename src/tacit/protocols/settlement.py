@@ -1,0 +1,363 @@
+"""The coordinator's half on the clock of panes: who claimed what, which pane is settled, who is stale.
+
+A pane is *settled* when every site has either claimed it silent under the zone the coordinator holds for that site, or
+has reported it and the report has been resolved. Panes are settled in order, so what happens at a pane depends on the
+data of that pane alone, not on when messages arrive: live and replay agree whatever the interleaving. A claim counts
+only for the very version of the zone it was made under; silence is not a claim.
+
+Loss, doubling and reordering: requests, zones and reports are sent again until the answer shows that they arrived
+(a zone's receipt is the version in the next heartbeat); older numbers, versions and sessions change nothing. A site
+whose lease ran out is *stale*: the others go on, its last vector counts, and answers say so.
+
+The roster changes only together with a *collection*, which asks everyone for everything: at the start, when a site
+joins (at the first pane that it holds and that is not settled) or leaves, when a site cannot give the vector of the
+pane in question, and when more than ``backlog`` panes wait. It is made at the next pane if all hold it, else at the
+first that all hold (for a backlog: the newest); panes in between are never published as valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tacit.protocols.broadcast import Cascade
+from tacit.protocols.messages import (
+    Broadcast,
+    Heartbeat,
+    HeartbeatAnswer,
+    Hello,
+    Leave,
+    Message,
+    Reply,
+    Report,
+)
+from tacit.protocols.threshold import Balancer
+from tacit.vocabulary import Answer, State
+
+__all__ = ["TRANSITIONS", "Phase", "Settlement"]
+
+_PACE = 5  # panes that a site may be behind and still join
+
+
+class Phase(Enum):
+    """What the coordinator waits for: a pane that all hold, all vectors, claims of the next pane, or some vectors."""
+
+    GATHERING = "gathering"
+    COLLECTING = "collecting"
+    SETTLING = "settling"
+    RESOLVING = "resolving"
+
+
+TRANSITIONS: dict[tuple[Phase, str], Phase] = {
+    (Phase.GATHERING, "every member holds the pane"): Phase.COLLECTING,
+    (Phase.COLLECTING, "the last awaited reply"): Phase.SETTLING,
+    (Phase.COLLECTING, "a member cannot answer"): Phase.GATHERING,
+    (Phase.SETTLING, "claims of the next pane"): Phase.SETTLING,
+    (Phase.SETTLING, "violations of the next pane"): Phase.RESOLVING,
+    (Phase.SETTLING, "the roster changes or the backlog is long"): Phase.GATHERING,
+    (Phase.RESOLVING, "the resolver has ended"): Phase.SETTLING,
+    (Phase.RESOLVING, "a member cannot answer"): Phase.SETTLING,
+}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is known of one site, from its first hello to the end of its leave."""
+
+    session: int
+    heard: float
+    oldest: int  # it holds the panes oldest to closed
+    closed: int
+    silent: int = -1  # claimed under the zone that the coordinator holds for it
+    report: Report | None = None
+    sent: float = float("-inf")  # when it was last sent a zone
+    stale: bool = False
+
+
+class Settlement:
+    """Pure machine: messages and the time in, messages out; ``published`` grows with every answer."""
+
+    def __init__(
+        self,
+        resolver: Balancer | Cascade,
+        *,
+        expected: int,
+        lease: float = 10.0,
+        resend: float = 1.0,
+        backlog: int = 50,
+    ) -> None:
+        self.resolver = resolver
+        self.phase = Phase.GATHERING
+        self.settled = -1
+        self.published: list[Answer] = []
+        self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
+        self._seen: dict[int, _Seen] = {}
+        self._left: dict[int, int] = {}  # the session in which a site left
+        self._leaving: set[int] = set()  # left, but on the roster until the next collection
+        self._recollect = False
+        self._newest = False  # collect at the newest pane, not at the next one
+        self._pane = -1  # of the collection or resolution under way
+        self._asked = float("-inf")
+        self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
+        self._before = resolver.books.roster.copy()
+        resolver.books.roster[:] = False
+        resolver.available[:] = False
+
+    @property
+    def roster(self) -> tuple[int, ...]:
+        """The sites that count."""
+        return tuple(np.flatnonzero(self.resolver.books.roster).tolist())
+
+    @property
+    def stale(self) -> tuple[int, ...]:
+        """The sites that count and whose lease ran out."""
+        return tuple(site for site in self.roster if self._seen[site].stale)
+
+    @property
+    def state(self) -> State:
+        """What the answer would be called now."""
+        if self.stale:
+            return State.STALE
+        return State.VALID if self.phase is Phase.SETTLING else State.RESOLVING
+
+    def receive(self, message: Message, now: float) -> tuple[Message, ...]:
+        """One message from a site."""
+        out: list[Message] = []
+        match message:
+            case Hello():
+                out += self._hello(message, now)
+            case Leave():
+                out += self._leave(message)
+            case Heartbeat() if message.site in self._seen:
+                out += self._heartbeat(message, now)
+            case Report() if message.site in self._seen:
+                out += self._report(message, now)
+            case Reply() if message.site in self._seen:
+                self._hear(message.site, now)
+                self.resolver.books.check(message.rows)
+                out += self._resolved(self.resolver.receive(message), now)
+        return tuple(out + self._settle(now))
+
+    def tick(self, now: float) -> tuple[Message, ...]:
+        """Time passed: leases run out, and what may be lost is sent again."""
+        for site, seen in self._seen.items():
+            if not seen.stale and now - seen.heard > self._lease:
+                seen.stale = True
+                if self._counts(site):
+                    self.resolver.available[site] = False
+                    self._doubtful.add(site)
+                self._abandon_if_awaited(site)
+        out: list[Message] = []
+        if self.resolver.awaited and now - self._asked >= self._resend:
+            self._asked = now
+            out += self.resolver.awaited
+        return tuple(out + self._settle(now))
+
+    def _become(self, event: str) -> None:
+        self.phase = TRANSITIONS[self.phase, event]
+
+    def _counts(self, site: int) -> bool:
+        roster = self.resolver.books.roster
+        return site < len(roster) and bool(roster[site])
+
+    def _hear(self, site: int, now: float) -> None:
+        seen = self._seen[site]
+        seen.heard, seen.stale = now, False
+        if self._counts(site):
+            self.resolver.available[site] = True
+
+    def _hello(self, hello: Hello, now: float) -> list[Message]:
+        site, session = hello.site, hello.session
+        seen = self._seen.get(site)
+        if session <= self._left.get(site, -1) or (seen is not None and session < seen.session):
+            return []  # it was overtaken by a leave or by a newer hello
+        if seen is None:
+            self._seen[site] = _Seen(session, now, hello.oldest, hello.closed)
+            return []
+        self._leaving.discard(site)
+        self._hear(site, now)
+        fresh = session > seen.session
+        seen.session = session
+        seen.oldest = hello.oldest if fresh else max(seen.oldest, hello.oldest)
+        seen.closed = hello.closed if fresh else max(seen.closed, hello.closed)
+        if not self._counts(site):
+            return []
+        needed = self._pane if self.phase in (Phase.COLLECTING, Phase.RESOLVING) else self.settled + 1
+        if needed < hello.oldest <= hello.closed:
+            self._abandon()
+            self._recollect = True
+            return []
+        return self._snapshot(site, now) if fresh or now - seen.sent >= self._resend else []
+
+    def _leave(self, leave: Leave) -> list[Message]:
+        site = leave.site
+        seen = self._seen.get(site)
+        self._left[site] = max(leave.session, self._left.get(site, -1))
+        if seen is not None and leave.session >= seen.session:
+            if self._counts(site):
+                self._leaving.add(site)
+                self._recollect = True
+            else:
+                del self._seen[site]
+            self._abandon_if_awaited(site)
+        return [leave]  # so that the site may stop saying it
+
+    def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
+        self._hear(beat.site, now)
+        seen = self._seen[beat.site]
+        seen.closed = max(seen.closed, beat.closed)
+        out: list[Message] = [HeartbeatAnswer(beat.site, self.settled)]
+        if not self._counts(beat.site):
+            return out
+        if beat.version == self.resolver.versions[beat.site]:
+            seen.silent = max(seen.silent, beat.silent)
+        elif beat.version < self.resolver.versions[beat.site] and now - seen.sent >= self._resend:
+            out += self._snapshot(beat.site, now)
+        return out
+
+    def _report(self, report: Report, now: float) -> list[Message]:
+        self._hear(report.site, now)
+        self.resolver.books.check(report.rows)
+        seen = self._seen[report.site]
+        if not self._counts(report.site) or report.version != self.resolver.versions[report.site]:
+            return []
+        if report.pane <= self.settled:
+            return self._snapshot(report.site, now) if now - seen.sent >= self._resend else []
+        seen.closed = max(seen.closed, report.pane)
+        seen.silent = max(seen.silent, report.pane - 1)
+        seen.report = report
+        return []
+
+    def _snapshot(self, site: int, now: float) -> list[Message]:
+        seen = self._seen[site]
+        seen.sent, seen.report = now, None
+        if self.resolver.versions[site] == 0:
+            return []
+        return [self.resolver.snapshot(site, self.settled)]
+
+    def _abandon_if_awaited(self, site: int) -> None:
+        if any(request.site == site for request in self.resolver.awaited):
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Forget the collection or resolution under way; what it was for is begun again."""
+        if self.phase not in (Phase.COLLECTING, Phase.RESOLVING):
+            return
+        self.resolver.abandon()
+        if self.phase is Phase.COLLECTING:
+            roster = self.resolver.books.roster
+            for site in self.roster:
+                roster[site] = site < len(self._before) and self._before[site] and site in self._seen
+            self._recollect = True
+        self._become("a member cannot answer")
+
+    def _settle(self, now: float) -> list[Message]:
+        """Settle as many panes as what is known allows."""
+        out: list[Message] = []
+        more: list[Message] | None = []
+        while more is not None:
+            out += more
+            more = None
+            if self.phase is Phase.GATHERING:
+                more = self._collect(now)
+            elif self.phase is Phase.SETTLING:
+                more = self._next_pane(now)
+        return out
+
+    def _newcomers(self) -> list[int]:
+        """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
+
+        One that only closes what is settled already would never get in; one that is far behind is not waited for.
+        """
+        return [
+            site
+            for site, seen in self._seen.items()
+            if not (seen.stale or self._counts(site))
+            and seen.oldest <= min(seen.closed, self.settled + 1)
+            and seen.closed >= self.settled - _PACE
+        ]
+
+    def _collect(self, now: float) -> list[Message] | None:
+        """Begin a collection, if all members hold a pane that is not settled."""
+        staying = [site for site in self.roster if site not in self._leaving]
+        if staying:
+            members = sorted([*staying, *self._newcomers()])
+        else:
+            members = sorted(site for site, seen in self._seen.items() if not seen.stale and site not in self._leaving)
+        able = [site for site in members if not self._seen[site].stale]
+        if len({*members, *self._left}) < self._expected or not able:
+            return None
+        pane = max(self.settled + 1, *(self._seen[site].oldest for site in able))
+        newest = min(self._seen[site].closed for site in able)
+        if pane > newest:
+            return None
+        for site in self._leaving:
+            self._seen.pop(site, None)
+        self._leaving.clear()
+        self._pane, self._asked = newest if self._newest else pane, now
+        self._recollect = self._newest = False
+        self._set_roster(members, able)
+        self._become("every member holds the pane")
+        return list(self.resolver.collect_all(self._pane))
+
+    def _set_roster(self, members: list[int], able: list[int]) -> None:
+        self.resolver.grow(members[-1] + 1)
+        books = self.resolver.books
+        self._before = books.roster.copy()
+        books.roster[:] = False
+        books.roster[members] = True
+        self.resolver.available[:] = False
+        self.resolver.available[able] = True
+        self._doubtful = set(self.stale)
+
+    def _next_pane(self, now: float) -> list[Message] | None:
+        live = [(site, self._seen[site]) for site in self.roster if not self._seen[site].stale]
+        late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
+        claimed = min((seen.silent for _, seen in live), default=-1)
+        if not self._recollect and claimed > self.settled:
+            self._become("claims of the next pane")
+            self._publish(self.settled + 1, claimed, set(self.stale))
+            return []
+        if self._recollect or late or self._newcomers():
+            self._newest = late
+            self._become("the roster changes or the backlog is long")
+            return []
+        pane = self.settled + 1
+        reports = [(site, seen.report.rows) for site, seen in live if seen.report and seen.report.pane == pane]
+        reporters = {site for site, _ in reports}
+        if not reports or any(seen.silent < pane for site, seen in live if site not in reporters):
+            return None
+        self._become("violations of the next pane")
+        self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
+        return self._resolved(self.resolver.start(pane, reports), now)
+
+    def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
+        """What the resolver said; unless it still waits for replies, its pane is done."""
+        if not messages or self.phase not in (Phase.COLLECTING, Phase.RESOLVING):
+            return list(messages)
+        if self.resolver.awaited:
+            self._asked = now
+            return list(messages)
+        done = not any(isinstance(message, Broadcast) for message in messages)
+        for message in messages:
+            seen = self._seen[message.site]
+            seen.sent, seen.report = now, None
+            seen.silent = self._pane if done else self._pane - 1
+        if self.phase is Phase.COLLECTING:
+            self._expected = 1
+            self._become("the last awaited reply")
+        else:
+            self._become("the resolver has ended")
+        if done:
+            self._publish(self._pane, self._pane, {*self.stale, *self._doubtful})
+        return list(messages)
+
+    def _publish(self, first: int, pane: int, stale: set[int]) -> None:
+        """Say the answer of panes ``first`` to ``pane``. A site that was stale at any moment of it makes it stale."""
+        zones = self.resolver.zones
+        state = State.STALE if stale else State.VALID
+        sides, estimates = zones.answer.astype(np.int64), zones.estimate.copy()
+        self.published.append(Answer(pane, state, sides, estimates, self.roster, tuple(sorted(stale)), first))
+        self.settled = pane

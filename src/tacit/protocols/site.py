@@ -1,0 +1,266 @@
+"""A site's half of both protocols, on the clock of panes.
+
+The site keeps its vectors of the panes that are not settled yet, checks each closed pane once against the zone it
+holds, and is silent while the drift stays inside. On the first violating pane it reports that pane's vector and stops
+claiming anything later, until a zone of a newer version arrives; then it checks again from that zone's pane on. It
+answers requests as of the pane they name. What it holds of zones is a cache: after a crash it says hello and is sent a
+snapshot.
+
+Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, the report it is
+blocked by, and leave until the coordinator has said it back.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from tacit.functions.monitor import Monitor
+from tacit.protocols.books import Books, estimate_of
+from tacit.protocols.messages import (
+    AdjustSlack,
+    Broadcast,
+    Heartbeat,
+    HeartbeatAnswer,
+    Hello,
+    Leave,
+    Message,
+    NewEstimate,
+    Reply,
+    Report,
+    Request,
+    Rows,
+    Snapshot,
+)
+from tacit.vocabulary import FloatArray, IntArray, ProtocolError
+
+__all__ = ["TRANSITIONS", "Phase", "Site"]
+
+_NO_WEIGHTS = np.empty(0)
+
+
+class Phase(Enum):
+    """Where a site is: without a zone, checking panes against it, or outside of it and waiting."""
+
+    WAITING = "waiting"
+    CHECKING = "checking"
+    BLOCKED = "blocked"
+
+
+TRANSITIONS: dict[tuple[Phase, str], tuple[Phase, ...]] = {
+    (Phase.WAITING, "a zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
+    (Phase.CHECKING, "a pane inside the zone"): (Phase.CHECKING,),
+    (Phase.CHECKING, "a pane outside the zone"): (Phase.BLOCKED,),
+    (Phase.CHECKING, "a newer zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
+    (Phase.BLOCKED, "a newer zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
+    (Phase.CHECKING, "a crash"): (Phase.WAITING,),
+    (Phase.BLOCKED, "a crash"): (Phase.WAITING,),
+}
+
+
+class Site:
+    """Pure machine: panes and messages in, messages out. The vectors are durable, the zone is not."""
+
+    def __init__(
+        self, site: int, monitor: Monitor, groups: int, *, weighted: bool = False, history: int = 10_000
+    ) -> None:
+        self.site, self.monitor, self.weighted = site, monitor, weighted
+        self.closed = -1
+        self.settled = -1
+        self.session = 0
+        self._history = history
+        self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._reports = 0
+        self._groups = np.arange(groups)
+        self.forget_zone()
+
+    def forget_zone(self) -> None:
+        """A start: what a crash loses is the zone and any report under way. The vectors and ``session`` are durable."""
+        self.session += 1
+        self.leaving = self.left = False
+        self.version = 0
+        self.silent = -1
+        self.sites = 1
+        self._blocked: Report | None = None
+        self._zones = self.monitor.zones(len(self._groups))
+        self._books = Books(1, len(self._groups), self.monitor.dimension, weighted=self.weighted)
+        self._everyone: dict[int, Rows] | None = None
+        self._told = self._nothing_told()
+
+    @property
+    def phase(self) -> Phase:
+        """WAITING without a zone, BLOCKED after a violation, else CHECKING."""
+        if self.version == 0:
+            return Phase.WAITING
+        return Phase.CHECKING if self._blocked is None else Phase.BLOCKED
+
+    def close_pane(self, pane: int, sums: FloatArray, weights: FloatArray | None = None) -> tuple[Message, ...]:
+        """The pane is complete and these are its window's sums, (groups, d); copied. Panes are closed in order.
+
+        After a gap (the site was away) the older panes are forgotten: what is held has no holes.
+        """
+        if pane <= self.closed:
+            raise ProtocolError(f"site {self.site} closed pane {pane} after pane {self.closed}")
+        if pane > self.closed + 1:
+            self._vectors.clear()
+        self._vectors[pane] = (sums.copy(), _NO_WEIGHTS if weights is None else weights.copy())
+        self.closed = pane
+        while len(self._vectors) > self._history:
+            del self._vectors[min(self._vectors)]
+        return self._go_on()
+
+    def receive(self, message: Message) -> tuple[Message, ...]:
+        """One transition. A zone that is not the very next version changes nothing: a snapshot will come."""
+        match message:
+            case Request():
+                return self._answer(message)
+            case AdjustSlack() if message.version == self.version + 1:
+                self._fit(message.groups, message.slacks)
+                self._books.slack[0, message.groups] = message.slacks
+                self._tell(message.pane, message.groups)
+                return self._zone_changed(message.version, message.pane)
+            case NewEstimate() if message.version == self.version + 1 and message.pane in self._vectors:
+                self._fit(message.groups, message.estimates)
+                self._books.collect(0, self._rows(message.pane, message.groups))
+                self.monitor.refresh(self._zones, message.groups, message.estimates)
+                self._tell(message.pane, message.groups)
+                self.sites = message.sites
+                return self._zone_changed(message.version, message.pane)
+            case Broadcast() if message.version == self.version + 1 and self._everyone is not None:
+                return self._broadcast(message, self._everyone)
+            case Snapshot() if message.version >= self.version:
+                return self._restore(message)
+            case HeartbeatAnswer():
+                self.settled = max(self.settled, message.settled)
+                for pane in [p for p in self._vectors if p < self.settled]:
+                    del self._vectors[pane]
+            case Leave() if self.leaving and message.session == self.session:
+                self.left = True
+        return ()
+
+    def hello(self) -> Hello:
+        """The first words after a start or a crash."""
+        return Hello(self.site, self.session, min(self._vectors, default=self.closed + 1), self.closed)
+
+    def leave(self) -> tuple[Message, ...]:
+        """Leave for good. Go on with ``receive`` and ``heartbeat`` until ``left``."""
+        self.leaving = True
+        return (Leave(self.site, self.session),)
+
+    def heartbeat(self) -> tuple[Message, ...]:
+        """Said every so often: what is claimed, and again whatever may have been lost."""
+        if self.leaving:
+            return () if self.left else self.leave()
+        beat = Heartbeat(self.site, self._reports, self.closed, self.silent, self.version)
+        if self.version == 0:
+            return (self.hello(), beat)
+        return (beat,) if self._blocked is None else (beat, self._blocked)
+
+    def drifts(self, pane: int) -> FloatArray:
+        """u of every group at a pane, for checkers (ALGORITHMS.md, section 1, convexity)."""
+        rows = self._rows(pane, self._groups)
+        mass = self._books.drift_mass(0, rows, self._zones.estimate)
+        weights = rows.weights[:, None] if self.weighted else 1.0 / self.sites
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._zones.estimate + mass / weights)
+
+    @property
+    def slack(self) -> FloatArray:
+        """The slack of every group (groups, d), for checkers."""
+        return np.asarray(self._books.slack[0])
+
+    def _rows(self, pane: int, groups: IntArray) -> Rows:
+        sums, weights = self._vectors[pane]
+        return Rows(groups, sums[groups], weights[groups] if self.weighted else _NO_WEIGHTS)
+
+    def _answer(self, request: Request) -> tuple[Message, ...]:
+        if request.pane not in self._vectors:
+            return (self.hello(),)
+        return (Reply(self.site, request.number, request.pane, self._rows(request.pane, request.groups)),)
+
+    def _broadcast(self, message: Broadcast, everyone: dict[int, Rows]) -> tuple[Message, ...]:
+        self._books.check(message.rows)
+        groups = message.rows.groups
+        if message.origin == self.site:
+            self._books.collect(0, message.rows)
+            self._tell(message.pane, groups)
+        known = everyone[message.origin]
+        known.sums[groups] = message.rows.sums
+        if self.weighted:
+            known.weights[groups] = message.rows.weights
+        sums = np.stack([rows.sums[groups] for rows in everyone.values()])
+        weights = np.stack([rows.weights[groups] for rows in everyone.values()]) if self.weighted else None
+        self.monitor.refresh(self._zones, groups, estimate_of(sums, weights))
+        return self._zone_changed(message.version, message.pane - 1)
+
+    def _restore(self, snapshot: Snapshot) -> tuple[Message, ...]:
+        if snapshot.version == self.version and self.silent >= snapshot.pane and self._blocked is None:
+            return ()
+        self._books.check(snapshot.collected)
+        self._fit(self._groups, snapshot.slacks)
+        self._fit(self._groups, snapshot.estimates)
+        self.sites = snapshot.sites
+        self._books.collect(0, snapshot.collected)
+        self._books.slack[0] = snapshot.slacks
+        self.monitor.refresh(self._zones, self._groups, snapshot.estimates)
+        self._told = self._nothing_told()
+        if snapshot.everyone is not None:
+            self._everyone = {
+                site: Rows(rows.groups, rows.sums.copy(), rows.weights.copy()) for site, rows in snapshot.everyone
+            }
+            if self.weighted:  # there is no slack in this protocol: what was told is what was collected
+                self._told = (snapshot.collected.sums.copy(), snapshot.collected.weights.copy())
+        return self._zone_changed(snapshot.version, snapshot.pane)
+
+    def _fit(self, groups: IntArray, table: FloatArray) -> None:
+        if len(groups) == 0 or groups[-1] >= len(self._groups) or table.shape != (len(groups), self.monitor.dimension):
+            raise ProtocolError(f"the coordinator sent site {self.site} a zone that does not fit its watch")
+
+    def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
+        self.version, self.silent, self._blocked = version, pane, None
+        return self._go_on()
+
+    def _go_on(self) -> tuple[Message, ...]:
+        """Check the closed panes not claimed yet, in order, up to the first violation."""
+        while self.version > 0 and self._blocked is None and self.silent < self.closed:
+            pane = self.silent + 1
+            if pane not in self._vectors:
+                return (self.hello(),)
+            violated = self._violated(pane)
+            if len(violated):
+                self._reports += 1
+                rows = self._rows(pane, violated)
+                self._blocked = Report(self.site, self._reports, pane, self.version, rows)
+                return (self._blocked,)
+            self.silent = pane
+        return ()
+
+    def _violated(self, pane: int) -> IntArray:
+        """The groups whose ball is not proved to be on the answer's side."""
+        rows = self._rows(pane, self._groups)
+        mass = self._books.drift_mass(0, rows, self._zones.estimate)
+        ok = (mass == 0.0).all(axis=1)
+        if self.weighted:
+            # Without weight there is no drift, and if every site lost its weight the mean has no value any more. So a
+            # site that loses its weight says so, even when its drift mass is 0; what it told already holds on.
+            told_sums, told_weights = self._told
+            defined = (rows.weights > 0) & np.isfinite(self._zones.estimate).all(axis=1)
+            ok = (ok & defined) | ((rows.sums == told_sums).all(axis=1) & (rows.weights == told_weights))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drift = self._zones.estimate + (mass / rows.weights[:, None] if self.weighted else mass * self.sites)
+        moved = np.flatnonzero(~ok & np.isfinite(drift).all(axis=1))
+        ok[moved] = self.monitor.inside(self._zones, moved, drift[moved])
+        return np.flatnonzero(~ok)
+
+    def _nothing_told(self) -> tuple[FloatArray, FloatArray]:
+        """What the coordinator is known to have accepted of each group: unknown, nan equals nothing."""
+        if not self.weighted:
+            return _NO_WEIGHTS, _NO_WEIGHTS
+        return np.full((len(self._groups), self.monitor.dimension), np.nan), np.full(len(self._groups), np.nan)
+
+    def _tell(self, pane: int, groups: IntArray) -> None:
+        """These groups' vectors at the pane took part in making the zone that came."""
+        if self.weighted:
+            sums, weights = self._vectors.get(pane, self._nothing_told())
+            self._told[0][groups], self._told[1][groups] = sums[groups], weights[groups]

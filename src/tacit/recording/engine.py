@@ -1,0 +1,304 @@
+"""The replay engine: kernels through silence, the protocol's own machines at every violation.
+
+All sites live in one set of arrays; a kernel advances them in the exact global order to the next step with a violation,
+and the resolution runs to its end before the next update, so every answer is as of its step. The machines are those of
+protocols/, fed with messages; every message is counted as it would cross the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tacit.protocols._kernels import (
+    DONE,
+    EXHAUSTED,
+    LOG_FULL,
+    LRU,
+    OPPOSITE,
+    RANDOM,
+    VIOLATED,
+    advance,
+    advance_balancing,
+    check_groups,
+)
+from tacit.protocols.books import Books
+from tacit.protocols.broadcast import Cascade
+from tacit.protocols.messages import AdjustSlack, Broadcast, Init, Message, NewEstimate, Reply, Report, Request, Rows
+from tacit.protocols.policies import LeastRecentlyUsed, MostOpposite, Policy, policy_named
+from tacit.protocols.threshold import Balancer
+from tacit.recording.physical import Physical
+from tacit.recording.tally import Tally
+from tacit.recording.updates import Updates
+from tacit.vocabulary import FloatArray, IntArray, OptionError
+from tacit.wire.ledger import COORDINATOR, Ledger
+
+__all__ = ["PROTOCOLS", "Change", "Engine", "Outcome"]
+
+PROTOCOLS = ("coordinator", "broadcast")
+_NO_WEIGHTS = np.empty(0)
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """From this update on these groups have these estimates, sides and (for tracking) values."""
+
+    update: int
+    groups: IntArray
+    sides: IntArray
+    estimates: FloatArray
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a replay did."""
+
+    changes: list[Change] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+    violations: int = 0
+    full_syncs: int = 0
+    message_at: list[tuple[int, int]] = field(default_factory=list)  # (update, messages of its resolution)
+    worst_imbalance: float = 0.0  # of the slacks, relative; convexity holds while it is rounding
+
+
+class Engine:
+    """Replays one watch with one protocol; ``run`` once.
+
+    The coordinator's resolutions that concern one group run inside the kernel and are counted from its log; those of
+    several groups, and all of them with ``by_hand``, go through the machines message by message. Both give the same.
+    """
+
+    def __init__(
+        self,
+        physical: Physical,
+        updates: Updates,
+        *,
+        protocol: str = "coordinator",
+        policy: str = "lru",
+        seed: int = 0,
+        by_hand: bool = False,
+    ) -> None:
+        if protocol not in PROTOCOLS:
+            raise OptionError(f"there is no protocol named {protocol!r}; choose one of {', '.join(PROTOCOLS)}")
+        self.physical, self.updates, self.outcome = physical, updates, Outcome()
+        n, groups, d = physical.sites, physical.groups, physical.dimension
+        monitor = physical.monitor
+        self.zones = monitor.zones(groups)
+        self.books = Books(n, groups, d, weighted=physical.weighted)
+        rng = np.random.default_rng(seed)
+        order = policy_named(policy, sites=n, groups=groups, dimension=d, rng=rng)
+        self._balancer = Balancer(monitor, self.zones, self.books, order)
+        self._cascade = Cascade(monitor, self.zones, self.books)
+        self._broadcasts = protocol == "broadcast"
+        self._in_kernel = not (self._broadcasts or by_hand)
+        self._tally = Tally(n, d, weighted=physical.weighted)
+        self._order_state = _order_state(order, n, groups, d, rng)
+        self._sent = 0
+        width = physical.rows.shape[1]
+        self._local = np.zeros((n, groups, width))
+        self._common = np.zeros((n, width))
+        self._anchor = np.zeros((n, groups, d))
+        self._anchor_weight = np.zeros((n, groups))
+        self._told = np.ones((n, groups), dtype=np.bool_)
+        self._at_lo = np.zeros(n, dtype=np.int64)
+        self._at_hi = np.zeros(n, dtype=np.int64)
+        self._moved = np.zeros(n, dtype=np.int64)
+        self._seen = np.full((n, groups), -1, dtype=np.int64)
+        self._old = (np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros((n, width)))
+        self._out_site = np.zeros(n * groups, dtype=np.int64)
+        self._out_group = np.zeros(n * groups, dtype=np.int64)
+        self._joined = np.zeros(n * groups, dtype=np.int64)
+
+    def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
+        """Replay everything; ``progress`` hears (updates done, updates in all) now and then."""
+        updates, physical = self.updates, self.physical
+        self._place_windows()
+        self._initialise()
+        total = len(updates.site)
+        done = 0
+        while done < total:
+            end = total if progress is None else min(total, done + _BLOCK)
+            while end < total and not updates.last[end - 1]:
+                end += 1
+            state = (
+                done, end, updates.site, updates.lo, updates.hi, updates.last, self._at_lo, self._at_hi,
+                physical.mode, physical.rows, physical.shared, physical.group, physical.pointer, physical.member,
+                self._local, self._common, self._moved, physical.exact, self._anchor, self._anchor_weight, self._told,
+                physical.weighted, self.books.spread, physical.monitor.tables, self.zones,
+                self._seen, *self._old, self._out_site, self._out_group,
+            )  # fmt: skip
+            if self._in_kernel:
+                tally = self._tally
+                why, done, violations = advance_balancing(
+                    *state, *self._order_state, tally.log, tally.size, self._joined
+                )
+                if why == EXHAUSTED:
+                    self._renew(done - 1, violations)
+                elif why == LOG_FULL:
+                    self._count_log()
+            else:
+                done, violations = advance(*state)
+                why = VIOLATED if violations else DONE
+            if why == VIOLATED:
+                self._resolve(done - 1, violations)
+            if progress is not None:
+                progress(done, total)
+        self._count_log()
+        self.outcome.violations += self._tally.violations
+        self.outcome.full_syncs = self._balancer.full_syncs
+        return self.outcome
+
+    def _count_log(self) -> None:
+        """Count what kernels resolved since the last time, and tell the books the slacks that came of it."""
+        resolved = self._tally.flush(self.outcome.ledger, self._balancer)
+        self.outcome.message_at.extend(resolved)
+        if self._in_kernel:
+            self.books.slack[:] = self.books.collected - self._anchor
+
+    def _renew(self, update: int, violations: int) -> None:
+        """The kernel asked everyone and nobody balances: collect all, as the machine does, and make a new estimate."""
+        group = int(self._out_group[0])
+        self._tally.add_renewal(update, group, self._joined[: self.physical.sites], violations)
+        groups = np.array([group])
+        vectors = self._common + self._local[:, group]
+        self.books.collected[:, group] = vectors[:, : self.physical.dimension]
+        if self.physical.weighted:
+            self.books.weights[:, group] = vectors[:, -1]
+        self._balancer.new_estimates(groups)
+        self._anchor[:, group] = self.books.collected[:, group]
+        if self.physical.weighted:
+            self._anchor_weight[:, group] = self.books.weights[:, group]
+            self._told[:, group] = self.books.weights[:, group] == 0.0
+        self._record(update, groups)
+        if self._tally.size[0] > len(self._tally.log) - 8 * self.physical.sites:
+            self._count_log()
+
+    def _place_windows(self) -> None:
+        """Every window starts empty, at its site's first row."""
+        sites, first = np.unique(self.updates.site, return_index=True)
+        self._at_lo[sites] = self.updates.lo[first]
+        self._at_hi[sites] = self.updates.lo[first]
+
+    def _initialise(self) -> None:
+        """Every site sends its first vector, of an empty window; a group nobody spoke of is 0, so one row says it all."""
+        groups = np.arange(self.physical.groups)
+        weights = np.zeros(1) if self.physical.weighted else _NO_WEIGHTS
+        none = Rows(groups[:1], np.zeros((1, self.physical.dimension)), weights)
+        n = self.physical.sites
+        for site in range(n):
+            init = Init(site, 0, none)
+            if not self._broadcasts:
+                self._send(site, COORDINATOR, init)
+                self._send(COORDINATOR, site, NewEstimate(site, 0, 0, n, none.groups, none.sums))
+            else:
+                for other in range(n):
+                    if other != site:
+                        self._send(site, other, init)
+        self.physical.monitor.refresh(self.zones, groups, self.books.estimates(groups))
+        self._record(-1, groups)
+
+    def _resolve(self, update: int, violations: int) -> None:
+        before = self._sent
+        sites, groups = self._out_site[:violations], self._out_group[:violations]
+        self.outcome.violations += violations
+        if self._broadcasts:
+            self._broadcast(update, self._reports(sites, groups))
+        else:
+            self._count_log()
+            self._balance(update, self._reports(sites, groups))
+        self.outcome.message_at.append((update, self._sent - before))
+
+    def _reports(self, sites: IntArray, groups: IntArray) -> list[tuple[int, Rows]]:
+        return [
+            (site, self._rows(site, np.sort(groups[sites == site]))) for site in np.unique(sites).tolist()
+        ]  # fmt: skip
+
+    def _rows(self, site: int, groups: IntArray) -> Rows:
+        vectors = self._common[site] + self._local[site, groups]
+        d = self.physical.dimension
+        return Rows(groups, vectors[:, :d], vectors[:, d] if self.physical.weighted else _NO_WEIGHTS)
+
+    def _balance(self, update: int, reports: list[tuple[int, Rows]]) -> None:
+        resolver = self._balancer
+        for site, rows in reports:
+            self._send(site, COORDINATOR, Report(site, 1, update, int(resolver.versions[site]), rows))
+        messages: tuple[Message, ...] = resolver.start(update, reports)
+        while messages and isinstance(messages[0], Request):
+            answers: tuple[Message, ...] = ()
+            for request in messages:
+                assert isinstance(request, Request)
+                reply = Reply(request.site, request.number, update, self._rows(request.site, request.groups))
+                self._send(COORDINATOR, request.site, request)
+                self._send(request.site, COORDINATOR, reply)
+                answers = resolver.receive(reply)
+            messages = answers
+        renewed: NewEstimate | None = None
+        touched: IntArray = np.empty(0, dtype=np.int64)
+        for message in messages:
+            assert isinstance(message, AdjustSlack | NewEstimate)
+            self._send(COORDINATOR, message.site, message)
+            self._set_anchor(message.site, message.groups)
+            touched = message.groups
+            if isinstance(message, NewEstimate):
+                renewed = message
+        self._note_imbalance(touched)
+        if renewed is not None:
+            self._record(update, renewed.groups)
+
+    def _broadcast(self, update: int, reports: list[tuple[int, Rows]]) -> None:
+        resolver, physical = self._cascade, self.physical
+        changed: IntArray = np.empty(0, dtype=np.int64)
+        while reports:
+            for message in resolver.start(update, reports):
+                assert isinstance(message, Broadcast)
+                if message.site != message.origin:
+                    self._send(message.origin, message.site, message)
+            groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
+            for site, rows in reports:
+                self._set_anchor(site, rows.groups)
+            changed = np.union1d(changed, groups)
+            count = check_groups(
+                groups, self._local, self._common, self._anchor, self._anchor_weight, self._told, physical.weighted,
+                self.books.spread, physical.monitor.tables, self.zones, self._out_site, self._out_group,
+            )  # fmt: skip
+            self.outcome.violations += count
+            reports = self._reports(self._out_site[:count], self._out_group[:count])
+        self._record(update, changed)
+
+    def _send(self, source: int, target: int, message: Message) -> None:
+        self._sent += 1
+        self.outcome.ledger.add(source, target, message)
+
+    def _set_anchor(self, site: int, groups: IntArray) -> None:
+        self._anchor[site, groups] = self.books.collected[site, groups] - self.books.slack[site, groups]
+        if self.physical.weighted:
+            self._anchor_weight[site, groups] = self.books.weights[site, groups]
+            weight = self._common[site, -1] + self._local[site, groups, -1]
+            self._told[site, groups] = weight == 0.0
+
+    def _note_imbalance(self, groups: IntArray) -> None:
+        slack = self.books.slack[:, groups]
+        size = float(np.abs(slack).sum(axis=0).max(initial=0.0))
+        if size > 0:
+            worst = float(np.abs(slack.sum(axis=0)).max()) / size
+            self.outcome.worst_imbalance = max(self.outcome.worst_imbalance, worst)
+
+    def _record(self, update: int, groups: IntArray) -> None:
+        sides = self.zones.answer[groups].astype(np.int64)
+        self.outcome.changes.append(Change(update, groups.copy(), sides, self.zones.estimate[groups].copy()))
+
+
+def _order_state(
+    policy: Policy, sites: int, groups: int, dimension: int, rng: np.random.Generator
+) -> tuple[int, IntArray, FloatArray, IntArray, FloatArray, IntArray]:
+    """A balancing policy as kernels see it: its own arrays, shared, and dice thrown beforehand."""
+    known = policy.known if isinstance(policy, MostOpposite) else np.zeros((sites, groups, dimension))
+    recency = policy.recency if isinstance(policy, MostOpposite) else policy
+    if not isinstance(recency, LeastRecentlyUsed):
+        recency = LeastRecentlyUsed(sites, groups)
+    code = {MostOpposite: OPPOSITE, LeastRecentlyUsed: LRU}.get(type(policy), RANDOM)
+    dice = rng.random(1 << 16) if code == RANDOM else np.zeros(1)
+    return code, recency.used, known, recency.clock, dice, np.zeros(1, dtype=np.int64)

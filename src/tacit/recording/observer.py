@@ -1,0 +1,297 @@
+"""The omniscient observer: it sees all rows of all sites and judges every answer at every step.
+
+It shares nothing with the engine but the recording: totals are prefix sums in extended precision over all sites at
+once, expressions are evaluated by plain NumPy. A (group, step) pair is judged when the step touched the group; between
+such steps neither the truth nor the answer can change.
+
+Tolerance: sums of doubles are known to a few units in their last place. An answer counts as wrong only if it is also
+wrong after every component is moved by 2^-44 of itself, to first order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.functions.evaluate import gradient, value
+from tacit.functions.expressions import Expression
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track
+from tacit.protocols._kernels import PER_MEMBER
+from tacit.recording.engine import Change
+from tacit.recording.physical import Physical
+from tacit.recording.updates import Updates
+from tacit.vocabulary import BoolArray, FloatArray, IntArray
+from tacit.vocabulary.answers import MET
+
+__all__ = ["Verdict", "judge", "rows_change_at", "truth_along"]
+
+_TOLERANCE = 2.0**-44
+_POINTS = 1 << 19
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What the observer saw, over all groups and steps."""
+
+    crossings: int = 0
+    missed: int = 0
+    spurious: int = 0
+    max_error: float = 0.0
+    judged: int = 0
+
+
+def judge(physical: Physical, updates: Updates, changes: list[Change]) -> Verdict:
+    """Compare every answer of a replay with the truth."""
+    verdict = Verdict()
+    answers = _Timeline(physical, changes, updates)
+    met_before = np.zeros(physical.groups, dtype=np.bool_)
+    for groups, steps, points in truth_along(physical, updates):
+        sides, said = answers.at(groups, steps)
+        _judge_points(physical.goal, points, sides, said, verdict)
+        if not isinstance(physical.goal, Track):
+            _count_crossings(physical.goal, groups, steps, points, met_before, verdict)
+        verdict.judged += len(groups)
+    return verdict
+
+
+class _Timeline:
+    """Which answer a group had at a step: the last change not after it."""
+
+    def __init__(self, physical: Physical, changes: list[Change], updates: Updates) -> None:
+        step_of: IntArray = np.cumsum(updates.last) - updates.last
+        sizes = [len(change.groups) for change in changes]
+        step = np.repeat([step_of[c.update] if c.update >= 0 else -1 for c in changes], sizes)
+        group = np.concatenate([change.groups for change in changes])
+        order = np.lexsort((np.arange(len(step)), step, group))
+        self._width = int(step_of[-1]) + 2 if len(step_of) else 2
+        self._key = group[order] * self._width + step[order] + 1
+        self._sides = np.concatenate([change.sides for change in changes])[order]
+        self._said: FloatArray | None = None
+        if isinstance(physical.goal, Track):
+            estimates = np.concatenate([change.estimates for change in changes])[order]
+            self._said = value(physical.goal.expression, estimates * physical.scale)
+
+    def at(self, groups: IntArray, steps: IntArray) -> tuple[IntArray, FloatArray | None]:
+        where = np.searchsorted(self._key, groups * self._width + steps + 1, side="right") - 1
+        return self._sides[where], None if self._said is None else self._said[where]
+
+
+def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Blocks of (group, step, true vector) for every step at which a group's rows changed, in order of group or step."""
+    row_added, row_removed = _when(physical, updates)
+    blocks = _member_blocks if physical.mode == PER_MEMBER else _key_blocks
+    for groups, steps, totals in blocks(physical, updates, row_added, row_removed):
+        d = physical.dimension
+        points = totals[:, :d]
+        if physical.weighted:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                points = points / totals[:, d:]
+        yield groups, steps, np.asarray(points, dtype=np.float64) * physical.scale
+
+
+def _when(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
+    """The step that adds each row and the step that removes it (the number of steps: never)."""
+    rows = len(physical.rows)
+    step_of: IntArray = np.cumsum(updates.last) - updates.last
+    never = updates.steps
+    added = np.full(rows, never, dtype=np.int64)
+    removed = np.full(rows, never, dtype=np.int64)
+    order = np.argsort(updates.site, kind="stable")
+    bounds = np.searchsorted(updates.site[order], np.arange(physical.sites + 1))
+    for site in range(physical.sites):
+        mine = order[bounds[site] : bounds[site + 1]]
+        if len(mine) == 0:
+            continue
+        steps = np.append(step_of[mine], never)
+        first, end = int(updates.lo[mine[0]]), int(updates.hi[mine[-1]])
+        positions = np.arange(first, end)
+        added[first:end] = steps[np.searchsorted(updates.hi[mine], positions, side="right")]
+        removed[first:end] = steps[np.searchsorted(updates.lo[mine], positions, side="right")]
+    passing = added == removed  # came and went within one step
+    added[passing] = removed[passing] = never
+    return added, removed
+
+
+def _key_blocks(
+    physical: Physical, updates: Updates, added: IntArray, removed: IntArray
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Whole groups at a time: sort the changes by (group, step) and add them up."""
+    group_of_row = physical.group if len(physical.group) else np.zeros(len(physical.rows), dtype=np.int64)
+    row = np.tile(np.arange(len(physical.rows)), 2)
+    step = np.concatenate([added, removed])
+    sign = np.repeat([1.0, -1.0], len(physical.rows))
+    used = step < updates.steps
+    row, step, sign = row[used], step[used], sign[used]
+    group = group_of_row[row]
+    order = np.lexsort((step, group))
+    row, step, sign, group = row[order], step[order], sign[order], group[order]
+    if len(row) == 0:
+        return
+    ends = np.flatnonzero(np.append((group[1:] != group[:-1]) | (step[1:] != step[:-1]), True))
+    carried = np.zeros(physical.rows.shape[1], dtype=np.longdouble)
+    current = -1
+    begin = 0
+    for stop in range(0, len(ends), _POINTS):
+        part = ends[stop : stop + _POINTS]
+        span = slice(begin, int(part[-1]) + 1)
+        deltas = physical.rows[row[span]].astype(np.longdouble) * sign[span, None]
+        running = np.cumsum(deltas, axis=0)
+        starts = np.flatnonzero(np.append(True, group[span][1:] != group[span][:-1]))
+        base = np.zeros((len(starts), running.shape[1]), dtype=np.longdouble)
+        base[1:] = running[starts[1:] - 1]
+        if group[begin] == current:
+            base[0] = -carried
+        which = np.searchsorted(starts, part - begin, side="right") - 1
+        totals = running[part - begin] - base[which]
+        carried, current, begin = totals[-1], int(group[part[-1]]), int(part[-1]) + 1
+        yield group[part], step[part], np.asarray(totals)
+
+
+def _member_blocks(
+    physical: Physical, updates: Updates, added: IntArray, removed: IntArray
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Some steps at a time, all groups: a row changes every group, so the block is dense."""
+    width, groups, steps = physical.rows.shape[1], physical.groups, updates.steps
+    rows = np.concatenate([np.arange(len(added)), np.arange(len(removed))])
+    when = np.concatenate([added, removed])
+    sign = np.repeat([1.0, -1.0], len(added))
+    order = np.argsort(when, kind="stable")
+    rows, when, sign = rows[order], when[order], sign[order]
+    per_block = max(1, _POINTS // max(1, groups))
+    common = np.zeros(width)
+    local = np.zeros((groups, width))
+    for first in range(0, steps, per_block):
+        size = min(per_block, steps - first)
+        span = slice(*np.searchsorted(when, [first, first + size]))
+        at, who, s = when[span] - first, rows[span], sign[span]
+        common_delta = np.zeros((size, width))
+        np.add.at(common_delta, at, physical.shared[who] * s[:, None])
+        lengths = physical.pointer[who + 1] - physical.pointer[who]
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        member = physical.member[np.repeat(physical.pointer[who], lengths) + within]
+        dense = np.zeros((size, groups, width))
+        np.add.at(dense, (np.repeat(at, lengths), member), np.repeat(physical.rows[who] * s[:, None], lengths, axis=0))
+        touched = np.zeros((size, groups), dtype=np.bool_)
+        touched[np.repeat(at, lengths), member] = True
+        touched[(common_delta != 0).any(axis=1)] = True
+        locals_ = np.cumsum(dense, axis=0, out=dense)
+        locals_ += local
+        commons = common + np.cumsum(common_delta, axis=0)
+        step, group = np.nonzero(touched)
+        local, common = locals_[-1].copy(), commons[-1]
+        yield group, step + first, locals_[step, group] + commons[step]
+
+
+def _judge_points(goal: Goal, points: FloatArray, sides: IntArray, said: FloatArray | None, verdict: Verdict) -> None:
+    if isinstance(goal, Track):
+        assert said is not None
+        _judge_tracking(goal, points, said, verdict)
+        return
+    values = _Values(points)
+    met = sides == MET
+    wrong_met = met & ~_holds(goal, values, 1.0)
+    wrong_not = ~met & _holds(goal, values, -1.0)
+    for suspect, leniency in ((wrong_met, 1.0), (wrong_not, -1.0)):
+        at = np.flatnonzero(suspect)
+        if len(at):
+            again = _Values(points[at], tolerant=True)
+            suspect[at] = ~_holds(goal, again, 1.0) if leniency > 0 else _holds(goal, again, -1.0)
+    verdict.spurious += int(np.count_nonzero(wrong_met))
+    verdict.missed += int(np.count_nonzero(wrong_not))
+    if isinstance(goal, Comparison):
+        f = values.of(goal.expression)
+        above = f - goal.threshold if goal.operator in (">", ">=") else goal.threshold - f
+        error = np.where(met, -above, above)
+        verdict.max_error = max(verdict.max_error, float(np.nanmax(error, initial=0.0)))
+
+
+def _judge_tracking(goal: Track, points: FloatArray, said: FloatArray, verdict: Verdict) -> None:
+    truth = value(goal.expression, points)
+    allowed = goal.within / 100.0 * np.abs(truth) if goal.percent else np.full(len(truth), goal.within)
+    both = np.isnan(truth) & np.isnan(said)
+    with np.errstate(invalid="ignore"):
+        error = np.where(both, 0.0, np.abs(said - truth))
+    wrong = ~(error <= allowed) & ~both
+    at = np.flatnonzero(wrong)
+    if len(at):
+        wrong[at] = ~(error[at] <= allowed[at] + _doubt(goal.expression, points[at]))
+    verdict.missed += int(np.count_nonzero(wrong))
+    finite = error[np.isfinite(error)]
+    if goal.percent:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            finite = (100.0 * error / np.abs(truth))[np.isfinite(error) & (truth != 0)]
+    verdict.max_error = max(verdict.max_error, float(finite.max(initial=0.0)))
+
+
+class _Values:
+    """The value of each expression at the points, computed once; with its doubt where tolerance is asked for."""
+
+    def __init__(self, points: FloatArray, *, tolerant: bool = False) -> None:
+        self._points, self._tolerant = points, tolerant
+        self._known: dict[int, FloatArray] = {}
+
+    def of(self, expression: Expression) -> FloatArray:
+        if id(expression) not in self._known:
+            self._known[id(expression)] = value(expression, self._points)
+        return self._known[id(expression)]
+
+    def doubt(self, expression: Expression) -> FloatArray | float:
+        return _doubt(expression, self._points) if self._tolerant else 0.0
+
+
+def _doubt(expression: Expression, points: FloatArray) -> FloatArray:
+    """How far the value may be off because the sums are: first order, 2^-44 of every component, and of the value."""
+    slope = np.nan_to_num(np.abs(gradient(expression, points)), nan=0.0, posinf=1e300)
+    size = np.abs(np.nan_to_num(value(expression, points)))
+    return np.asarray(_TOLERANCE * ((slope * np.abs(points)).sum(axis=1) + size))
+
+
+def _holds(goal: Condition, values: _Values, leniency: float) -> BoolArray:
+    """Does the condition hold with every margin given (leniency 1) or demanded (-1)? The doubt always helps the answer."""
+    match goal:
+        case Comparison(expression, operator, threshold, margin):
+            above = values.of(expression) - threshold
+            if operator in ("<", "<="):
+                above = -above
+            give = leniency * (margin + values.doubt(expression))
+            return np.asarray(above > -give if operator in (">", "<") else above >= -give)
+        case AllOf(parts):
+            return np.asarray(np.logical_and.reduce([_holds(part, values, leniency) for part in parts]))
+        case AnyOf(parts):
+            return np.asarray(np.logical_or.reduce([_holds(part, values, leniency) for part in parts]))
+
+
+def _count_crossings(
+    goal: Condition, groups: IntArray, steps: IntArray, points: FloatArray, before: BoolArray, verdict: Verdict
+) -> None:
+    """How often the truth changed sides; before its first row a group is not met."""
+    met = _holds(goal, _Values(points), 0.0)
+    order = np.lexsort((steps, groups))
+    group, now = groups[order], met[order]
+    starts = np.append(True, group[1:] != group[:-1])
+    previous = np.append(False, now[:-1])
+    previous[starts] = before[group[starts]]
+    verdict.crossings += int(np.count_nonzero(now != previous))
+    ends = np.append(starts[1:], True)
+    before[group[ends]] = now[ends]
+
+
+def rows_change_at(physical: Physical, updates: Updates) -> int:
+    """How many (update, group) pairs have rows that came or went: what shipping every pane would carry."""
+    update_of = np.arange(len(updates.site))
+    each = Updates(updates.site, updates.lo, updates.hi, updates.time, np.ones_like(updates.last), updates.panes)
+    added, removed = _when(physical, each)
+    when = np.concatenate([added, removed])
+    row = np.tile(np.arange(len(physical.rows)), 2)
+    used = when < len(update_of)
+    when, row = when[used], row[used]
+    if physical.mode == PER_MEMBER:
+        lengths = physical.pointer[row + 1] - physical.pointer[row]
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        group = physical.member[np.repeat(physical.pointer[row], lengths) + within]
+        when = np.repeat(when, lengths)
+    else:
+        group = physical.group[row]
+    return len(np.unique(when * physical.groups + group))

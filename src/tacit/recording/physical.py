@@ -1,0 +1,188 @@
+"""From a watch plan and a recording to arrays: which form of the vector, in which units, monitored how.
+
+Choices, each sound by itself; what is chosen only changes how many messages are needed.
+
+- Only statistics that the goal needs are kept; those that are equal on every row (counts of columns without NULLs) become one.
+- *weighted* form (means, the seed's): when every expression is homogeneous of degree 0 in the statistics, they may all
+  be divided by a shared count, which becomes the weight. *sums* otherwise.
+- Units: each component is divided by a power of two near its spread, so that balls are round where the data is; powers
+  of two lose nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.functions.expressions import Constant, Expression, Variable
+from tacit.functions.forms import degree, substitute, variables
+from tacit.functions.goals import Goal, map_goal
+from tacit.functions.monitor import Monitor
+from tacit.functions.statistics import Moment
+from tacit.language.plan import WatchPlan
+from tacit.protocols._kernels import ONE_GROUP, PER_KEY, PER_MEMBER
+from tacit.recording.stream import Recording
+from tacit.recording.updates import site_major
+from tacit.vocabulary import FloatArray, IntArray
+
+__all__ = ["Physical", "physical_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Physical:
+    """A watch over a recording, ready to be replayed. Arrays are site-major; the last column is the weight, if any."""
+
+    goal: Goal
+    outputs: tuple[tuple[str, Expression], ...]
+    monitor: Monitor
+    weighted: bool
+    mode: int
+    rows: FloatArray
+    shared: FloatArray
+    group: IntArray
+    pointer: IntArray
+    member: IntArray
+    sites: int
+    groups: int
+    scale: FloatArray
+    exact: bool
+
+    @property
+    def dimension(self) -> int:
+        """Components of the vector, the weight left out."""
+        return int(self.rows.shape[1]) - int(self.weighted)
+
+
+def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True) -> Physical:
+    """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted."""
+    order, _ = site_major(recording)
+    present = recording.present[order]
+    absent = recording.absent[order] if recording.absent is not None else None
+    goal, outputs = plan.goal, plan.outputs
+    merged = _equal_columns(present, absent)
+    swap = {j: Variable(k) for j, k in merged.items() if j != k}
+    goal = map_goal(goal, lambda tree: substitute(tree, swap))
+    outputs = tuple((name, substitute(tree, swap)) for name, tree in outputs)
+    trees = _trees(goal)
+    used = sorted({v for tree in trees for v in variables(tree)})
+    outputs = tuple((name, tree) for name, tree in outputs if set(variables(tree)) <= set(used))
+    outputs = outputs or (("value", trees[0]),)
+    weights = _weights(plan, [*trees, *(tree for _, tree in outputs)], used) if form != "sums" else None
+    simplex: tuple[int, ...] | None = None
+    kept = used
+    if weights is not None:
+        if len(weights) == 1:
+            kept = [j for j in used if j != weights[0]]
+            one: dict[int, Expression] = {weights[0]: Constant(1.0)}
+            goal = map_goal(goal, lambda tree: substitute(tree, one))
+            outputs = tuple((name, substitute(tree, one)) for name, tree in outputs)
+        elif weights:
+            simplex = tuple(kept.index(j) for j in weights)
+    renumber: dict[int, Expression] = {j: Variable(k) for k, j in enumerate(kept)}
+    goal = map_goal(goal, lambda tree: substitute(tree, renumber))
+    outputs = tuple((name, substitute(tree, renumber)) for name, tree in outputs)
+    rows = _columns(present, kept, weights)
+    shared = np.zeros((0, rows.shape[1])) if absent is None else _columns(absent, kept, weights)
+    scale = _units(rows[:, : len(kept)]) if units else np.ones(len(kept))
+    factor = np.concatenate([1.0 / scale, np.ones(rows.shape[1] - len(kept))])
+    rows = np.ascontiguousarray(rows * factor)
+    shared = np.ascontiguousarray(shared * factor)
+    exact = _whole(rows / factor) and _whole(shared / factor)
+    if absent is not None:
+        rows = rows - shared
+    where = {j: k for k, j in enumerate(kept)}
+    monitor = Monitor(
+        goal, outputs, len(kept), nonnegative=np.array([plan.statistics[j].nonnegative for j in kept], dtype=np.bool_),
+        moments=_moments(plan, merged, where), simplex=simplex, scale=scale,
+    )  # fmt: skip
+    mode, group, pointer, member = _grouping(recording, order)
+    groups = 1 if recording.groups is None else len(recording.groups)
+    return Physical(
+        goal, outputs, monitor, weights is not None, mode, rows, shared, group, pointer, member,
+        len(recording.sites), groups, scale, exact,
+    )  # fmt: skip
+
+
+def _trees(goal: Goal) -> list[Expression]:
+    """The expressions of a goal; only what they need is kept in the vector."""
+    trees: list[Expression] = []
+
+    def note(tree: Expression) -> Expression:
+        trees.append(tree)
+        return tree
+
+    map_goal(goal, note)
+    return trees
+
+
+def _equal_columns(present: FloatArray, absent: FloatArray | None) -> dict[int, int]:
+    """For each column the first column equal to it on every row."""
+    first: dict[int, int] = {}
+    for j in range(present.shape[1]):
+        for k in sorted(set(first.values())):
+            same = np.array_equal(present[:, j], present[:, k])
+            if same and (absent is None or np.array_equal(absent[:, j], absent[:, k])):
+                first[j] = k
+                break
+        else:
+            first[j] = j
+    return first
+
+
+def _weights(plan: WatchPlan, trees: list[Expression], used: list[int]) -> list[int] | None:
+    """The columns whose sum is the weight of the weighted form, [] for the number of rows, None for the sums form."""
+    if not used or any(degree(tree) != 0 for tree in trees):
+        return None
+    counts = [j for j in used if plan.statistics[j].count]
+    if len(counts) == len(used):
+        return counts  # a contingency table: the cells themselves sum to the number of rows
+    return counts if len(counts) == 1 else []
+
+
+def _columns(values: FloatArray, kept: list[int], weights: list[int] | None) -> FloatArray:
+    """The kept columns and, in the weighted form, the weight as the last one."""
+    if weights is None:
+        return values[:, kept]
+    weight = values[:, weights].sum(axis=1) if weights else np.ones(len(values))
+    return np.concatenate([values[:, kept], weight[:, None]], axis=1)
+
+
+def _units(rows: FloatArray) -> FloatArray:
+    """A power of two near the spread of each column (near its size, where it does not vary)."""
+    if len(rows) == 0:
+        return np.ones(rows.shape[1])
+    spread = rows.std(axis=0)
+    size = np.abs(rows).mean(axis=0)
+    unit = np.where(spread > 1e-9 * np.maximum(size, 1e-300), spread, size)
+    unit = np.where(unit > 0, unit, 1.0)
+    return np.asarray(2.0 ** np.round(np.log2(unit)))
+
+
+def _whole(rows: FloatArray) -> bool:
+    """Are all sums exact in double precision: whole numbers whose total stays below 2^53?"""
+    if rows.size == 0:
+        return True
+    return bool((rows == np.rint(rows)).all() and np.abs(rows).sum(axis=0).max() < 2.0**53)
+
+
+def _moments(plan: WatchPlan, merged: dict[int, int], where: dict[int, int]) -> tuple[Moment, ...]:
+    found = []
+    for moment in plan.moments:
+        indices = [merged[k] for k in (moment.count, moment.first, moment.square)]
+        if all(k in where for k in indices):
+            found.append(Moment(*(where[k] for k in indices)))
+    return tuple(found)
+
+
+def _grouping(recording: Recording, order: IntArray) -> tuple[int, IntArray, IntArray, IntArray]:
+    none = np.zeros(0, dtype=np.int64)
+    if recording.group is not None:
+        return PER_KEY, recording.group[order].astype(np.int64), none, none
+    if recording.member is None or recording.member_ptr is None:
+        return ONE_GROUP, none, none, none
+    sizes = np.diff(recording.member_ptr)[order]
+    pointer = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = recording.member_ptr[:-1][order]
+    within = np.arange(pointer[-1]) - np.repeat(pointer[:-1], sizes)
+    return PER_MEMBER, none, pointer, recording.member[np.repeat(starts, sizes) + within].astype(np.int64)

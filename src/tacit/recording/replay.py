@@ -1,0 +1,127 @@
+"""A watch replayed over a recording: the whole of `tacit replay`, without Spark.
+
+``replay_recording`` is what the command line, sweeps and benchmarks call once Spark has prepared the recording.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.functions.goals import Goal, Track
+from tacit.language.plan import Every, WatchPlan, Window
+from tacit.protocols._kernels import PER_KEY, PER_MEMBER
+from tacit.protocols.messages import Report as ReportMessage
+from tacit.protocols.messages import Rows
+from tacit.recording.engine import Engine, Outcome
+from tacit.recording.observer import judge, rows_change_at
+from tacit.recording.physical import Physical, physical_plan
+from tacit.recording.report import Report, alerts_of
+from tacit.recording.stream import Recording
+from tacit.recording.updates import Updates, updates_of
+from tacit.vocabulary import OptionError
+from tacit.wire.sizes import size
+
+__all__ = ["Replay", "replay_recording"]
+
+STEPS = ("event", "pane")
+ZONES = ("ball", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A finished replay: the report, and what a plot needs."""
+
+    report: Report
+    outcome: Outcome
+    physical: Physical
+    updates: Updates
+
+
+def replay_recording(
+    plan: WatchPlan,
+    recording: Recording,
+    *,
+    protocol: str = "coordinator",
+    step: str = "event",
+    zone: str = "ball",
+    policy: str = "lru",
+    form: str = "auto",
+    seed: int = 0,
+    verify: bool = False,
+    prepare_seconds: float = 0.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Replay the watch and count every message; with ``verify`` an omniscient observer judges every step."""
+    if step not in STEPS:
+        raise OptionError(f"there is no step named {step!r}; choose event or pane")
+    if zone not in ZONES:
+        raise OptionError(f"there is no zone named {zone!r}; choose one of {', '.join(ZONES)}")
+    begin = clock.perf_counter()
+    updates = updates_of(recording, plan.window, step=step)
+    physical = physical_plan(plan, recording, form=form)
+    engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed)
+    outcome = engine.run(progress)
+    seconds = clock.perf_counter() - begin
+    ledger = outcome.ledger
+    report = Report(
+        watch=plan.name, protocol=protocol, zone="ball", sites=len(recording.sites), updates=len(recording.t),
+        panes=updates.panes, messages={"total": ledger.messages, "by_kind": ledger.by_kind()}, bytes=ledger.bytes,
+        centralised=_centralised(physical), pane_shipping=_pane_shipping(plan.window, recording, physical),
+        violations=outcome.violations, full_syncs=outcome.full_syncs,
+        alerts=alerts_of(physical, updates, outcome.changes, recording.groups),
+        seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)},
+        step=step, policy=policy if protocol == "coordinator" else None,
+        form="weighted" if physical.weighted else "sums", guarantee=_guarantee(plan.goal, physical),
+        left_out=dict(recording.left_out), groups=None if recording.groups is None else len(recording.groups),
+    )  # fmt: skip
+    if verify:
+        verdict = judge(physical, updates, outcome.changes)
+        report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
+        report.max_error = verdict.max_error
+    return Replay(report, outcome, physical, updates)
+
+
+def _guarantee(goal: Goal, physical: Physical) -> str:
+    if not physical.monitor.sound:
+        return "none: a function was declared unsound"
+    if isinstance(goal, Track):
+        return f"within {goal.within:g}{' percent' if goal.percent else ''} at every step"
+    return "right at every step, within the margin"
+
+
+def _message_bytes(physical: Physical, groups: int) -> int:
+    """The size of a message that carries this many groups' vectors."""
+    which = np.arange(groups)
+    weights = np.ones(groups) if physical.weighted else np.empty(0)
+    return size(ReportMessage(0, 1, 1, 1, Rows(which, np.ones((groups, physical.dimension)), weights)))
+
+
+def _centralised(physical: Physical) -> dict[str, int]:
+    """One message per event: its contribution, and the members it has."""
+    events = len(physical.rows)
+    per_event = _message_bytes(physical, 1)
+    return {"messages": events, "bytes": events * per_event + 2 * len(physical.member)}
+
+
+def _pane_shipping(window: Window, recording: Recording, physical: Physical) -> dict[str, int]:
+    """One message per site and pane whose rows changed, with the vectors of the groups that changed."""
+    panes = updates_of(recording, window, step="pane")
+    messages = len(panes.site)
+    one = _message_bytes(physical, 1)
+    if physical.mode not in (PER_KEY, PER_MEMBER):
+        return {"messages": messages, "bytes": messages * one}
+    extra = _message_bytes(physical, 2) - one
+    pairs = rows_change_at(physical, panes)
+    return {"messages": messages, "bytes": messages * one + max(0, pairs - messages) * extra}
+
+
+def with_window(plan_window: Window, *, rows: int | None = None, duration_us: int | None = None) -> Window:
+    """The same window with another length; the default step follows it."""
+    if rows is not None:
+        return Window("rows", Every(rows=max(1, rows // 100)), rows=rows)
+    assert duration_us is not None
+    return Window("time", Every(duration_us=max(1_000_000, duration_us // 100)), duration_us=duration_us)

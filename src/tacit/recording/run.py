@@ -1,0 +1,254 @@
+"""From SQL text and data to a finished replay: what ``tacit.replay`` and the command line are made of.
+
+Everything that can be wrong with the sentence, the options or the paths is found before Spark is started, so that a
+mistake costs no time. Spark is used only to prepare the recording; without it the answer is one clear sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time as clock
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
+from tacit.recording.replay import Replay, replay_recording
+from tacit.recording.report import Report
+from tacit.recording.settings import Settings
+from tacit.recording.stream import Recording, load
+from tacit.vocabulary.errors import DataError, EnvironmentError_, OptionError
+
+__all__ = [
+    "Run",
+    "check_source",
+    "file_name",
+    "prepared",
+    "read_script",
+    "record",
+    "replay",
+    "replay_prepared",
+    "spark_room",
+]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A replay together with the recording it ran over."""
+
+    plan: WatchPlan
+    recording: Recording
+    replay: Replay
+
+
+def replay(
+    watch: str | Path | WatchPlan,
+    data: Any,
+    *,
+    site: str,
+    time: str,
+    step: str = "event",
+    protocol: str = "coordinator",
+    zone: str = "ball",
+    policy: str | None = None,
+    seed: int = 0,
+    verify: bool = False,
+    functions: Mapping[str, PythonFunction] | None = None,
+    plot: str | Path | None = None,
+    work: str | Path | None = None,
+    spark: Any = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Replay one watch over recorded data, and say what it answered and what it cost.
+
+    Args:
+        watch: a CREATE WATCH sentence, the path of a file that holds one, or a parsed plan.
+        data: a path, folder or glob (or a list of them) of Parquet, CSV or JSON; a Spark or pandas DataFrame; or a
+            PyArrow table.
+        site: ``COLUMN``, ``hash:COLUMN:N`` or ``round_robin:N``: which site a row belongs to.
+        time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
+        step: ``event`` checks after every event, ``pane`` after every pane.
+        protocol: ``coordinator`` or ``broadcast``.
+        zone: ``ball`` or ``auto``.
+        policy: the order in which the coordinator asks sites: ``lru``, ``opposite`` or ``random``.
+        seed: for the random policy.
+        verify: let an omniscient observer judge every answer.
+        functions: Python functions that the sentence may use over its aggregates.
+        plot: a picture of the replay is saved here.
+        work: a folder to keep the prepared recording in; the next replay of the same data starts from it.
+        spark: a session to use. Without it one is opened at the first call and kept until the process ends.
+        progress: hears (updates done, updates in all) now and then.
+    """
+    settings = Settings(protocol, step, zone, policy or Settings().policy, seed, verify).checked()
+    plan = _the_watch(watch, functions)
+    with readable(data) as source:
+        check_source(source, site)
+        session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
+        found = record(session, plan, source, site=site, time=time, work=None if work is None else Path(work))
+    finished = replay_prepared(plan, *found, settings, progress)
+    if plot is not None:
+        from tacit.recording.plots import save_replay_plot
+
+        save_replay_plot(finished.plan, finished.recording, finished.replay, Path(plot), settings)
+    return finished.replay.report
+
+
+def read_script(path: Path) -> tuple[WatchPlan, ...]:
+    """The watches of a file; OptionError when it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"cannot read {path}: it is not text in UTF-8") from None
+    plans = parse(text)
+    names = [plan.name for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{path} holds {names.count(name)} watches named {name}; give each its own name")
+    return plans
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRoom:
+    """The functions of the pipelines that need Spark."""
+
+    open_session: Callable[..., Any]
+    close_session: Callable[[Any], None]
+    prepare: Callable[..., Path]
+    find_files: Callable[..., Any]
+    parse_site: Callable[[str], Any]
+
+
+def spark_room() -> SparkRoom:
+    """The pipelines; EnvironmentError_ where Spark is not installed."""
+    try:
+        from tacit.pipelines.files import find_files
+        from tacit.pipelines.prepare import prepare
+        from tacit.pipelines.session import close_session, open_session
+        from tacit.pipelines.sites import parse_site
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise EnvironmentError_("Spark is not installed; run: pip install 'tacit[site]'") from error
+    return SparkRoom(open_session, close_session, prepare, find_files, parse_site)
+
+
+def check_source(data: Any, site: str) -> None:
+    """What can be known of data and site before Spark starts: the paths lead to data, the site rule can be read."""
+    room = spark_room()
+    room.parse_site(site)
+    if isinstance(data, (str, Path, list, tuple)):
+        room.find_files(data)
+
+
+@contextmanager
+def readable(data: Any) -> Iterator[Any]:
+    """The data as the pipelines read it; tables in memory become a Parquet file for as long as they are needed."""
+    if isinstance(data, (str, Path)) or _is_spark(data):
+        yield data
+        return
+    if isinstance(data, Sequence):
+        yield list(data)
+        return
+    table = data if isinstance(data, pa.Table) else _from_pandas(data)
+    if table.num_rows == 0:
+        raise DataError("the data has no rows")
+    with tempfile.TemporaryDirectory(prefix="tacit-data-") as folder:
+        path = Path(folder) / "data.parquet"
+        pq.write_table(table, path)
+        yield path
+
+
+@contextmanager
+def prepared(
+    spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
+) -> Iterator[Path]:
+    """The folder with the prepared recording of the data that the watch needs.
+
+    With ``work`` it stays, under the watch's name there; otherwise nothing is left behind.
+    """
+    with _folder(work) as folder:
+        place = folder / file_name(plan.name)
+        yield spark_room().prepare(spark, plan, data, site=site, time=time, folder=place)
+
+
+def record(
+    spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
+) -> tuple[Recording, float]:
+    """The recording of the data that the watch needs, in memory, and the seconds that took."""
+    begin = clock.perf_counter()
+    with prepared(spark, plan, data, site=site, time=time, work=work) as folder:
+        recording = load(folder)
+    if len(recording) == 0:
+        raise DataError("no row passes WHERE, so there is nothing to replay")
+    return recording, clock.perf_counter() - begin
+
+
+def file_name(watch: str) -> str:
+    """The name of a watch as part of a file's name.
+
+    >>> file_name("so2 / no2")
+    'so2___no2'
+    """
+    return re.sub(r"[^\w.-]", "_", watch)
+
+
+def replay_prepared(
+    plan: WatchPlan,
+    recording: Recording,
+    prepare_seconds: float,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Run:
+    """Replay a watch over its recording."""
+    finished = replay_recording(
+        plan, recording, protocol=settings.protocol, step=settings.step, zone=settings.zone, policy=settings.policy,
+        seed=settings.seed, verify=settings.verify, prepare_seconds=prepare_seconds, progress=progress,
+    )  # fmt: skip
+    return Run(plan, recording, finished)
+
+
+@contextmanager
+def _folder(work: Path | None) -> Iterator[Path]:
+    if work is not None:
+        yield work
+        return
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        yield Path(folder)
+
+
+def _the_watch(watch: str | Path | WatchPlan, functions: Mapping[str, PythonFunction] | None) -> WatchPlan:
+    if isinstance(watch, WatchPlan):
+        return watch
+    if isinstance(watch, Path) or (watch.endswith(".sql") and "\n" not in watch):
+        path = Path(watch)
+        try:
+            watch = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+            raise OptionError(f"cannot read {path}: {reason.lower()}") from None
+    return parse_watch(watch, functions=functions)
+
+
+def _is_spark(data: Any) -> bool:
+    return type(data).__module__.startswith("pyspark.")
+
+
+def _from_pandas(data: Any) -> pa.Table:
+    if not type(data).__module__.startswith("pandas."):
+        raise OptionError(
+            f"data is a {type(data).__name__}; give a path, a Spark or pandas DataFrame, or a PyArrow table"
+        )
+    try:
+        return pa.Table.from_pandas(data, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"the DataFrame does not fit into columns: {str(error).splitlines()[0]}") from None

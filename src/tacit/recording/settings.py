@@ -1,0 +1,53 @@
+"""How a watch is replayed: the options that the command line, sweeps and the Python API share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tacit.protocols.policies import DEFAULT_POLICY, POLICIES
+from tacit.recording.engine import PROTOCOLS
+from tacit.vocabulary.errors import OptionError
+
+__all__ = ["ALIASES", "STEPS", "ZONES", "Settings"]
+
+STEPS = ("event", "pane")
+ZONES = ("ball", "auto")
+ALIASES = {"threshold": "coordinator", "decentralised": "broadcast", "decentralized": "broadcast"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Protocol, step, zone, balancing policy and dice of a replay; ``checked`` before use.
+
+    >>> Settings(protocol="decentralised").checked().protocol
+    'broadcast'
+    >>> Settings(step="minute").checked()
+    Traceback (most recent call last):
+        ...
+    tacit.vocabulary.errors.OptionError: there is no step named 'minute'; choose event or pane
+    """
+
+    protocol: str = "coordinator"
+    step: str = "event"
+    zone: str = "ball"
+    policy: str = DEFAULT_POLICY
+    seed: int = 0
+    verify: bool = False
+
+    def checked(self) -> Settings:
+        """The same settings with aliases resolved; OptionError for a name that does not exist."""
+        named = replace(self, protocol=ALIASES.get(self.protocol, self.protocol))
+        _known("protocol", named.protocol, PROTOCOLS, also=ALIASES)
+        _known("step", named.step, STEPS)
+        _known("zone", named.zone, ZONES)
+        _known("policy", named.policy, tuple(POLICIES))
+        if named.seed < 0:
+            raise OptionError(f"the seed is {named.seed}, but must be 0 or more")
+        return named
+
+
+def _known(what: str, name: str, choices: Sequence[str], also: Sequence[str] | dict[str, str] = ()) -> None:
+    if name not in choices:
+        listed = ", ".join([*choices, *also][:-1]) + " or " + [*choices, *also][-1]
+        raise OptionError(f"there is no {what} named '{name}'; choose {listed}")

@@ -1,0 +1,187 @@
+"""Windows over a recording, as one list of updates in global order.
+
+A site's window is a contiguous range of its own rows in time order, so an update is three numbers: which site, and the
+range ``lo:hi`` that its window covers from now on. Arrivals move ``hi``, expirations move ``lo``. Rows are laid out
+site by site ("site-major"), so that a range is a slice. Every window and both steps come down to this:
+
+- step "event": each arrival is a step, and each instant at which rows of a site expire is one (before the arrivals of
+  that instant). Time windows cover (t - W, t]; calendar windows restart at their boundary.
+- step "pane": the ranges at the ends of panes; the updates of all sites at one pane form one step. Time panes are
+  [pP, (p+1)P) since 1970 UTC, and the window at the end b of a pane is [b - W, b). Panes of rows are each site's own.
+
+Nothing is replayed after the last event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.language.plan import Window
+from tacit.recording.stream import Recording
+from tacit.vocabulary import BoolArray, IntArray
+
+__all__ = ["Updates", "site_major", "updates_of"]
+
+_DAY_US = 86_400_000_000
+_FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": _DAY_US}
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """The steps of a replay. Update i sets the window of ``site[i]`` to rows ``lo[i]:hi[i]`` of the site-major order."""
+
+    site: IntArray
+    lo: IntArray
+    hi: IntArray
+    time: IntArray  # microseconds at which it takes effect
+    last: BoolArray  # the last update of its step
+    panes: int  # how many panes the recording spans
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return int(np.count_nonzero(self.last))
+
+
+def site_major(recording: Recording) -> tuple[IntArray, IntArray]:
+    """The permutation that puts rows site by site, and where each site starts (n + 1 offsets)."""
+    order = np.argsort(recording.site, kind="stable").astype(np.int64)
+    counts = np.bincount(recording.site, minlength=len(recording.sites))
+    return order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def updates_of(recording: Recording, window: Window, *, step: str) -> Updates:
+    """All updates of the window over the recording."""
+    order, start = site_major(recording)
+    times = recording.t[order]
+    if step == "event":
+        return _by_event(recording, window, order, start, times)
+    return _by_pane(recording, window, order, start, times)
+
+
+def _by_event(recording: Recording, window: Window, order: IntArray, start: IntArray, times: IntArray) -> Updates:
+    n = len(order)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    site = recording.site.astype(np.int64)
+    hi = position + 1
+    if window.kind == "rows":
+        lo = np.maximum(start[site], hi - int(window.rows or 0))
+    else:
+        lo = np.empty(n, dtype=np.int64)
+        for s in range(len(recording.sites)):
+            rows = slice(start[s], start[s + 1])
+            mine = times[rows]
+            lo[order[rows]] = start[s] + _first_inside(window, mine, mine)
+    arrivals = (recording.t, np.ones(n, dtype=np.int64), np.arange(n), site, lo, hi)
+    leaving = _expirations(recording, window, start, times)
+    both = [np.concatenate(pair) for pair in zip(arrivals, leaving, strict=True)] if leaving else list(arrivals)
+    at = np.lexsort((both[2], both[1], both[0]))
+    time, _, _, sites, los, his = (column[at] for column in both)
+    return Updates(sites, los, his, time, np.ones(len(time), dtype=np.bool_), _pane_count(window, recording.t))
+
+
+def _expirations(
+    recording: Recording, window: Window, start: IntArray, times: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray] | None:
+    """(time, 0, tie-break, site, lo, hi) of every instant at which rows of a site leave its window."""
+    if window.kind in ("rows", "all") or len(times) == 0:
+        return None
+    parts: list[tuple[IntArray, ...]] = []
+    end = int(recording.t.max())
+    for s in range(len(recording.sites)):
+        mine = times[start[s] : start[s + 1]]
+        instants = np.unique(_leaves_at(window, mine))
+        instants = instants[instants <= end]
+        lo = start[s] + _first_inside(window, mine, instants)
+        hi = start[s] + np.searchsorted(mine, instants, side="left")
+        where = np.full(len(instants), s, dtype=np.int64)
+        parts.append((instants, np.zeros_like(where), where, where, lo, hi))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]
+
+
+def _first_inside(window: Window, times: IntArray, now: IntArray) -> IntArray:
+    """How many of a site's rows are before the window at each instant ``now`` (event step)."""
+    if window.kind == "all":
+        return np.zeros(len(now), dtype=np.int64)
+    if window.kind == "time":
+        return np.searchsorted(times, now - int(window.duration_us or 0), side="right").astype(np.int64)
+    return np.searchsorted(times, _period_start(now, window.unit or "day"), side="left").astype(np.int64)
+
+
+def _leaves_at(window: Window, times: IntArray) -> IntArray:
+    if window.kind == "time":
+        return times + int(window.duration_us or 0)
+    return _period_start(times, window.unit or "day", next_one=True)
+
+
+def _by_pane(recording: Recording, window: Window, order: IntArray, start: IntArray, times: IntArray) -> Updates:
+    if window.every.rows is not None:
+        return _by_row_pane(recording, window, start, times)
+    pane_us = int(window.every.duration_us or 1)
+    parts: list[tuple[IntArray, ...]] = []
+    last_pane = int(recording.t.max()) // pane_us if len(times) else -1
+    for s in range(len(recording.sites)):
+        mine = times[start[s] : start[s + 1]]
+        panes = mine // pane_us
+        if window.kind in ("time", "since"):
+            panes = np.concatenate([panes, _leaves_at(window, mine) // pane_us])
+        panes = np.unique(panes)
+        panes = panes[panes <= last_pane]
+        end = (panes + 1) * pane_us
+        hi = np.searchsorted(mine, end, side="left")
+        if window.kind == "rows":
+            lo = np.maximum(0, hi - int(window.rows or 0))
+        elif window.kind == "time":
+            lo = np.searchsorted(mine, end - int(window.duration_us or 0), side="left")
+        elif window.kind == "since":
+            lo = np.searchsorted(mine, _period_start(end - 1, window.unit or "day"), side="left")
+        else:
+            lo = np.zeros_like(hi)
+        changed = np.concatenate([[True], (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])]) if len(hi) else np.empty(0, bool)
+        where = np.full(int(changed.sum()), s, dtype=np.int64)
+        parts.append((panes[changed], where, start[s] + lo[changed], start[s] + hi[changed]))
+    pane, site, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
+    at = np.lexsort((site, pane))
+    pane, site, lo, hi = pane[at], site[at], lo[at], hi[at]
+    last = np.concatenate([pane[1:] != pane[:-1], [True]]) if len(pane) else np.empty(0, dtype=np.bool_)
+    return Updates(site, lo, hi, (pane + 1) * pane_us, last, _pane_count(window, recording.t))
+
+
+def _by_row_pane(recording: Recording, window: Window, start: IntArray, times: IntArray) -> Updates:
+    """A site closes a pane with every ``every.rows``-th of its own rows."""
+    k = int(window.every.rows or 1)
+    sites = recording.site.astype(np.int64)
+    order = np.argsort(sites, kind="stable")
+    rank = np.empty(len(sites), dtype=np.int64)
+    rank[order] = np.arange(len(sites)) - start[sites[order]]
+    closes = np.flatnonzero((rank + 1) % k == 0)
+    site = sites[closes]
+    hi = start[site] + rank[closes] + 1
+    lo = np.maximum(start[site], hi - int(window.rows or 0))
+    return Updates(site, lo, hi, recording.t[closes], np.ones(len(closes), dtype=np.bool_), len(closes))
+
+
+def _pane_count(window: Window, t: IntArray) -> int:
+    if len(t) == 0:
+        return 0
+    if window.every.duration_us is not None:
+        return int(t.max() // window.every.duration_us - t.min() // window.every.duration_us + 1)
+    return len(t) // int(window.every.rows or 1)
+
+
+def _period_start(times: IntArray, unit: str, *, next_one: bool = False) -> IntArray:
+    """The start of the calendar period that holds each instant, or of the next one, in UTC."""
+    step = 1 if next_one else 0
+    if unit in _FIXED_UNITS_US:
+        us = _FIXED_UNITS_US[unit]
+        return np.asarray((times // us + step) * us, dtype=np.int64)
+    if unit == "week":  # weeks start on Monday; 1970-01-01 was a Thursday
+        week, monday = 7 * _DAY_US, 4 * _DAY_US
+        return np.asarray(((times - monday) // week + step) * week + monday, dtype=np.int64)
+    code = {"month": "M", "year": "Y"}[unit]
+    starts = times.astype("datetime64[us]").astype(f"datetime64[{code}]") + step
+    return np.asarray(starts.astype("datetime64[us]").astype(np.int64))

@@ -1,0 +1,28 @@
+"""Words every room shares: ids, panes, answers, the error tree."""
+
+from tacit.vocabulary.answers import Answer, State
+from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
+from tacit.vocabulary.errors import (
+    DataError,
+    EnvironmentError_,
+    InputError,
+    OptionError,
+    ProtocolError,
+    SentenceError,
+    TacitError,
+)
+
+__all__ = [
+    "Answer",
+    "BoolArray",
+    "DataError",
+    "EnvironmentError_",
+    "FloatArray",
+    "InputError",
+    "IntArray",
+    "OptionError",
+    "ProtocolError",
+    "SentenceError",
+    "State",
+    "TacitError",
+]

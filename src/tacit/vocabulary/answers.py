@@ -1,0 +1,39 @@
+"""What a watch says: an answer, as of a pane, with its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tacit.vocabulary.arrays import FloatArray, IntArray
+
+__all__ = ["MET", "NOT_MET", "UNKNOWN", "Answer", "State"]
+
+NOT_MET, MET, UNKNOWN = 0, 1, 2
+"""The side of a condition. Unknown: an expression has no value (SQL's NULL); it counts as not met."""
+
+
+class State(Enum):
+    """How far an answer can be trusted."""
+
+    FILLING = "filling"  # its window is not full yet
+    VALID = "valid"  # within its promise at its pane
+    RESOLVING = "resolving"  # a site left its zone and the sites are being asked
+    STALE = "stale"  # a site's lease ran out; its last vector still counts
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a watch as of a pane, one row per group.
+
+    ``sides`` holds NOT_MET, MET or UNKNOWN; ``estimates`` the statistics the answer was computed from. ``roster``
+    names the sites that count, because sites may join and leave; ``stale`` those of them whose lease ran out.
+    """
+
+    pane: int
+    state: State
+    sides: IntArray
+    estimates: FloatArray
+    roster: tuple[int, ...]
+    stale: tuple[int, ...] = ()
+    first: int | None = None  # the same answer holds from this pane on (None: for ``pane`` alone)

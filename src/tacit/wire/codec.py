@@ -1,0 +1,243 @@
+"""Messages to bytes and back: protobuf, one envelope per message.
+
+``decode`` trusts nothing: bytes that are not ours, another version, arrays whose lengths do not fit together, and
+numbers that are not finite give a ProtocolError of one sentence. Estimates alone may be nan: a mean over no weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tacit.protocols.messages import (
+    AdjustSlack,
+    Broadcast,
+    Heartbeat,
+    HeartbeatAnswer,
+    Hello,
+    Init,
+    Leave,
+    Message,
+    NewEstimate,
+    Reply,
+    Report,
+    Request,
+    Rows,
+    Snapshot,
+)
+from tacit.vocabulary import FloatArray, IntArray, ProtocolError
+from tacit.wire import tacit_pb2 as pb
+from tacit.wire.kinds import KINDS
+from tacit.wire.sizes import is_range
+
+__all__ = ["VERSION", "decode", "encode", "watch_of"]
+
+VERSION = 1
+GROUPS_MAX = 1 << 24
+
+_GROUP_ZERO = np.zeros(1, dtype=np.int64)
+_NO_GROUP = np.empty(0, dtype=np.int64)
+
+
+def encode(message: Message, watch: int = 0) -> bytes:
+    """The message as bytes, addressed to a watch.
+
+    >>> decode(encode(Leave(site=3, session=1)))
+    Leave(site=3, session=1)
+    """
+    kind = KINDS[type(message)]
+    envelope = pb.Envelope(version=VERSION, watch=watch)
+    body = getattr(envelope, kind)
+    body.SetInParent()
+    try:
+        for name in type(message).__dataclass_fields__:
+            write: Callable[[Any, str, Any], None] = _WRITE.get(name, _write_number)
+            write(body, name, getattr(message, name))
+    except ValueError as error:
+        raise ProtocolError(f"a {kind} message holds a number outside of its range: {error}") from error
+    data: bytes = envelope.SerializeToString()
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """The message that these bytes say; a ProtocolError when they say none."""
+    envelope = _envelope(data)
+    kind = envelope.WhichOneof("message")
+    if kind is None:
+        raise ProtocolError("an envelope came without a message in it")
+    body = getattr(envelope, kind)
+    try:
+        return _READ[kind](body)
+    except _UnfitError as error:
+        raise ProtocolError(f"a {kind} message was garbled on its way: {error}") from error
+
+
+def watch_of(data: bytes) -> int:
+    """The watch that a message is about, for whoever hands it on.
+
+    >>> watch_of(encode(Leave(site=3, session=1), watch=7))
+    7
+    """
+    return int(_envelope(data).watch)
+
+
+class _UnfitError(ValueError):
+    """What does not fit, in half a sentence."""
+
+
+def _envelope(data: bytes) -> pb.Envelope:
+    try:
+        envelope: pb.Envelope = pb.Envelope.FromString(data)
+    except DecodeError as error:
+        raise ProtocolError(f"{len(data)} bytes came that are no message of tacit") from error
+    if envelope.version != VERSION:
+        raise ProtocolError(
+            f"a message came in version {envelope.version} of the wire format and this process speaks version"
+            f" {VERSION}; run the same release of tacit everywhere"
+        )
+    return envelope
+
+
+# Writing: one function per kind of field; every other field is a plain number.
+
+
+def _write_number(body: Any, name: str, value: int) -> None:
+    setattr(body, name, value)
+
+
+def _write_groups(body: Any, name: str, groups: IntArray) -> None:
+    if len(groups) == 1 and groups[0] == 0:
+        return
+    body.groups.SetInParent()  # present and empty: no group at all
+    if is_range(groups):
+        body.groups.first, body.groups.count = int(groups[0]), len(groups)
+    else:
+        body.groups.gaps.extend((np.diff(groups, prepend=-1) - 1).tolist())
+
+
+def _write_doubles(body: Any, name: str, array: FloatArray) -> None:
+    getattr(body, name).extend(array.ravel().tolist())
+
+
+def _write_slacks(body: Any, name: str, array: FloatArray) -> None:
+    if isinstance(body, pb.AdjustSlack) or array.any():
+        body.slacks.extend(array.ravel().tolist())
+
+
+def _write_rows(body: Any, name: str, rows: Rows) -> None:
+    inner = getattr(body, name)
+    inner.SetInParent()
+    _write_groups(inner, "groups", rows.groups)
+    inner.sums.extend(rows.sums.ravel().tolist())
+    inner.weights.extend(rows.weights.tolist())
+
+
+def _write_everyone(body: Any, name: str, everyone: Iterable[tuple[int, Rows]] | None) -> None:
+    for site, rows in everyone or ():
+        _write_rows(body.everyone.add(site=site), "rows", rows)
+
+
+_WRITE: dict[str, Callable[[Any, str, Any], None]] = {
+    "groups": _write_groups,
+    "estimates": _write_doubles,
+    "slacks": _write_slacks,
+    "rows": _write_rows,
+    "collected": _write_rows,
+    "everyone": _write_everyone,
+}
+
+
+# Reading: one function per message, because lengths must fit together.
+
+
+def _groups(body: Any) -> IntArray:
+    """The group numbers of a message; the single group 0 where none are said."""
+    if not body.HasField("groups"):
+        return _GROUP_ZERO
+    coded = body.groups
+    if coded.gaps:
+        if coded.first or coded.count:
+            raise _UnfitError("it lists its groups twice")
+        gaps = np.array(coded.gaps, dtype=np.uint64)
+        if len(gaps) > GROUPS_MAX or gaps.max() > GROUPS_MAX:
+            raise _UnfitError("it has a group number that is too large")
+        groups = np.cumsum(gaps.astype(np.int64) + 1) - 1
+    elif not (coded.first or coded.count):
+        return _NO_GROUP
+    else:
+        if not 2 <= coded.count <= GROUPS_MAX or coded.first > GROUPS_MAX:
+            raise _UnfitError("it has a range of groups that cannot be")
+        groups = np.arange(coded.first, coded.first + coded.count, dtype=np.int64)
+    if groups[-1] > GROUPS_MAX:
+        raise _UnfitError("it has a group number that is too large")
+    return groups
+
+
+def _table(values: Iterable[float], rows: int, what: str, *, nan: bool = False) -> FloatArray:
+    """Doubles as a table of this many rows."""
+    array = np.array(values, dtype=np.float64)
+    if len(array) == rows == 0:
+        return np.empty((0, 0))
+    if len(array) == 0 or rows == 0 or len(array) % rows:
+        raise _UnfitError(f"{len(array)} {what} do not fit {rows} groups")
+    if not (np.isfinite(array) | (nan & np.isnan(array))).all():
+        raise _UnfitError(f"its {what} are not all finite")
+    return array.reshape(rows, -1)
+
+
+def _rows(body: Any) -> Rows:
+    groups = _groups(body)
+    sums = _table(body.sums, len(groups), "sums")
+    weights = np.array(body.weights, dtype=np.float64)
+    if len(weights) not in (0, len(groups)):
+        raise _UnfitError(f"{len(weights)} weights do not fit {len(groups)} groups")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _UnfitError("its weights are not all finite and at least 0")
+    return Rows(groups, sums, weights)
+
+
+def _adjust_slack(body: pb.AdjustSlack) -> AdjustSlack:
+    groups = _groups(body)
+    return AdjustSlack(body.site, body.version, body.pane, groups, _table(body.slacks, len(groups), "slacks"))
+
+
+def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
+    groups = _groups(body)
+    estimates = _table(body.estimates, len(groups), "estimates", nan=True)
+    if body.sites == 0:
+        raise _UnfitError("it counts no site")
+    return NewEstimate(body.site, body.version, body.pane, body.sites, groups, estimates)
+
+
+def _snapshot(body: pb.Snapshot) -> Snapshot:
+    collected = _rows(body.collected)
+    everyone = tuple((holding.site, _rows(holding.rows)) for holding in body.everyone)
+    estimates = _table(body.estimates, len(collected.groups), "estimates", nan=True)
+    shape = collected.sums.shape
+    slacks = _table(body.slacks, shape[0], "slacks") if body.slacks else np.zeros(shape)
+    if any(rows.sums.shape != shape for _, rows in everyone) or estimates.shape != shape or slacks.shape != shape:
+        raise _UnfitError("its tables differ in shape")
+    if body.sites == 0:
+        raise _UnfitError("it counts no site")
+    return Snapshot(
+        body.site, body.version, body.pane, body.sites, estimates, collected, slacks, everyone or None
+    )  # fmt: skip
+
+
+_READ: dict[str, Callable[[Any], Message]] = {
+    "init": lambda body: Init(body.site, body.pane, _rows(body.rows)),
+    "report": lambda body: Report(body.site, body.number, body.pane, body.version, _rows(body.rows)),
+    "request": lambda body: Request(body.site, body.number, body.pane, _groups(body)),
+    "reply": lambda body: Reply(body.site, body.number, body.pane, _rows(body.rows)),
+    "adjust_slack": _adjust_slack,
+    "new_estimate": _new_estimate,
+    "broadcast": lambda body: Broadcast(body.site, body.origin, body.version, body.pane, _rows(body.rows)),
+    "snapshot": _snapshot,
+    "heartbeat": lambda body: Heartbeat(body.site, body.number, body.closed, body.silent, body.version),
+    "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, body.settled),
+    "hello": lambda body: Hello(body.site, body.session, body.oldest, body.closed),
+    "leave": lambda body: Leave(body.site, body.session),
+}

@@ -1,0 +1,48 @@
+"""The name of every kind of message, as ledgers and reports show it. They are stable: people keep tables of them."""
+
+from __future__ import annotations
+
+from tacit.protocols.messages import (
+    AdjustSlack,
+    Broadcast,
+    Heartbeat,
+    HeartbeatAnswer,
+    Hello,
+    Init,
+    Leave,
+    Message,
+    NewEstimate,
+    Reply,
+    Report,
+    Request,
+    Snapshot,
+)
+
+__all__ = ["HEARTBEATS", "KINDS", "kind_of"]
+
+KINDS: dict[type[Message], str] = {
+    Init: "init",
+    Report: "report",
+    Request: "request",
+    Reply: "reply",
+    AdjustSlack: "adjust_slack",
+    NewEstimate: "new_estimate",
+    Broadcast: "broadcast",
+    Snapshot: "snapshot",
+    Heartbeat: "heartbeat",
+    HeartbeatAnswer: "heartbeat_answer",
+    Hello: "hello",
+    Leave: "leave",
+}
+
+HEARTBEATS = frozenset({"heartbeat", "heartbeat_answer"})
+"""The kinds that only say that a process is alive: shown, never in a total."""
+
+
+def kind_of(message: Message) -> str:
+    """The name of this message's kind.
+
+    >>> kind_of(Leave(site=3, session=1))
+    'leave'
+    """
+    return KINDS[type(message)]

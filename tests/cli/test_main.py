@@ -1,0 +1,67 @@
+"""Errors become one sentence and an exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tacit.cli import main
+from tacit.vocabulary.errors import DataError, EnvironmentError_, SentenceError
+
+
+def outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int | str | None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (SentenceError("there is no so3", line=1, column=8), 2, "tacit: line 1, column 8: there is no so3\n"),
+        (DataError("a.csv is empty"), 2, "tacit: a.csv is empty\n"),
+        (EnvironmentError_("no Java"), 1, "tacit: no Java\n"),
+        (KeyboardInterrupt(), 130, "tacit: interrupted\n"),
+        (
+            ValueError("a\nb"),
+            1,
+            "tacit: unexpected ValueError: a b (a defect of tacit; TACIT_DEBUG=1 shows where)\n",
+        ),
+    ],
+)
+def test_one_sentence_and_the_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int, sentence: str
+) -> None:
+    monkeypatch.delenv("TACIT_DEBUG", raising=False)
+    assert outcome(monkeypatch, error) == code
+    assert capsys.readouterr() == ("", sentence)
+
+
+@pytest.mark.parametrize("error", [DataError("a.csv is empty"), ValueError("a")])
+def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    monkeypatch.setenv("TACIT_DEBUG", "1")
+    with pytest.raises(type(error)):
+        main.run()
+
+
+def tacit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tacit.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_command_as_a_process() -> None:
+    assert tacit("--version").stdout == "tacit 0.1.0\n"
+    assert "doctor" in tacit("--help").stdout
+    wrong = tacit("nonsense")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "No such command 'nonsense'" in wrong.stderr

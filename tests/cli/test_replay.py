@@ -1,0 +1,142 @@
+"""``tacit replay`` end to end: what a user sees, programs read, and files keep."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS EVERY 10 ROWS ALERT WHEN m > 10 MARGIN 0.2"
+KEYS = {
+    "watch", "protocol", "zone", "sites", "updates", "panes", "messages", "bytes", "centralised", "pane_shipping",
+    "violations", "full_syncs", "alerts", "seconds",
+}  # fmt: skip
+VERIFIED = {"crossings", "missed", "spurious", "max_error"}
+Tacit = Callable[..., Any]
+Sentence = Callable[[str], Path]
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def test_json_has_the_documented_keys(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    done = tacit("replay", sentence(HOT), *where, "--verify", "--json")
+    assert (done.code, done.err) == (0, "")
+    report = json.loads(done.out)
+    assert set(report) >= KEYS | VERIFIED
+    assert set(report["messages"]) == {"total", "by_kind"}
+    assert set(report["centralised"]) == set(report["pane_shipping"]) == {"messages", "bytes"}
+    assert set(report["seconds"]) == {"prepare", "replay"}
+    assert report["messages"]["total"] == sum(report["messages"]["by_kind"].values())
+    assert (report["watch"], report["sites"], report["updates"]) == ("hot", 3, 900)
+    assert (report["missed"], report["spurious"]) == (0, 0)
+    assert report["max_error"] <= 0.2
+    assert [alert["side"] for alert in report["alerts"]][:2] == ["above", "below"]
+    assert report["alerts"][0]["at"].startswith("2023-11-14T22:")
+    assert report["centralised"]["messages"] == 900
+    assert report["pane_shipping"]["messages"] == 90
+
+
+def test_without_verify_the_observer_says_nothing(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    report = json.loads(tacit("replay", sentence(HOT), *where, "--json").out)
+    assert not VERIFIED & set(report)
+
+
+def test_people_read_the_answer_the_cost_and_the_verdict(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    done = tacit("replay", sentence(HOT), *where, "--verify")
+    assert (done.code, done.err) == (0, "")
+    assert "\x1b" not in done.out
+    assert not any(line.endswith(" ") for line in done.out.splitlines())
+    for words in (
+        "hot  m > 10 margin 0.2",
+        "not met at the end",
+        "900 events at 3 sites, 2023-11-14 22:13:20 to 2023-11-15 00:43:10",
+        "shipping every pane",
+        "sending every event",
+        "× as many",
+        "full synchronisations",
+        "every answer was right at every step (0 missed, 0 spurious",
+        "seconds",
+    ):
+        assert words in done.out
+
+
+@pytest.mark.parametrize("protocol", ["broadcast", "decentralised"])
+def test_the_other_protocol_and_the_other_step(
+    tacit: Tacit, sentence: Sentence, where: list[str], protocol: str
+) -> None:
+    done = tacit("replay", sentence(HOT), *where, "--protocol", protocol, "--step", "pane", "--verify", "--json")
+    report = json.loads(done.out)
+    assert (report["protocol"], report["step"], report["missed"], report["spurious"]) == ("broadcast", "pane", 0, 0)
+    assert set(report["messages"]["by_kind"]) <= {"init", "broadcast"}
+
+
+def test_several_watches_in_a_file(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    script = sentence(f"{HOT};\n-- the second\nCREATE WATCH spread AS SELECT STDDEV(y) AS s FROM t TRACK s WITHIN 0.5;")
+    done = tacit("replay", script, *where, "--json", "--plot", tmp_path / "seen.png")
+    reports = json.loads(done.out)
+    assert [report["watch"] for report in reports] == ["hot", "spread"]
+    assert "side" not in reports[1]["alerts"][0]
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [path.name for path in pictures] == ["seen-hot.png", "seen-spread.png"]
+    for path in pictures:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size > 10_000
+
+
+def test_a_grouped_watch_and_its_picture(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    text = (
+        "CREATE WATCH each AS SELECT label, AVG(x) AS m FROM t WINDOW LAST 20 MINUTES GROUP BY label ALERT WHEN m > 10"
+    )
+    done = tacit("replay", sentence(text), *where, "--verify", "--plot", tmp_path / "each.svg")
+    assert done.code == 0
+    assert "of 4 groups at the end" in done.out
+    assert "kind 2" in done.out
+    assert "0 missed, 0 spurious" in done.out
+    assert "<svg" in (tmp_path / "each.svg").read_text()
+
+
+def test_explain_says_what_was_predicted_beside_what_it_cost(
+    tacit: Tacit, sentence: Sentence, where: list[str]
+) -> None:
+    script = sentence(HOT.replace("CREATE WATCH", "EXPLAIN WATCH"))
+    done = tacit("replay", script, *where)
+    assert done.out.index("watch hot on t") < done.out.index("predicted") < done.out.index("what the replay then cost")
+    assert "explain" in json.loads(tacit("replay", script, *where, "--json").out)
+
+
+def test_work_keeps_the_prepared_recording(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    work = tmp_path / "kept"
+    first = json.loads(tacit("replay", sentence(HOT), *where, "--work", work, "--json").out)
+    written = (work / "hot" / "meta.json").stat().st_mtime_ns
+    again = json.loads(tacit("replay", sentence(HOT.replace("> 10", "> 9")), *where, "--work", work, "--json").out)
+    assert (work / "hot" / "meta.json").stat().st_mtime_ns == written
+    assert first["updates"] == again["updates"]
+
+
+def test_the_random_policy_is_one_of_its_seed(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    def messages(seed: int) -> int:
+        words = ["replay", sentence(HOT), *where, "--policy", "random", "--seed", seed, "--json"]
+        return int(json.loads(tacit(*words).out)["messages"]["total"])
+
+    assert messages(3) == messages(3)
+
+
+@pytest.mark.e2e
+def test_as_a_process_of_its_own_it_leaves_nothing_behind(sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    """Nothing but the result on standard output, no Java left running, no file left anywhere."""
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    command = [sys.executable, "-m", "tacit.cli.main", "replay", str(sentence(HOT)), *where, "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(spare)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["watch"] == "hot"
+    assert list(spare.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spare", "watch.sql"]

@@ -1,0 +1,129 @@
+"""What must hold of every run, judged from outside: by the data and the plain definitions of functions/truth.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.functions.evaluate import value
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Track
+from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
+from tacit.protocols.settlement import Phase
+from tacit.transport import Simulation
+from tacit.vocabulary import Answer, State
+from tacit.vocabulary.answers import MET
+from tests.simulation.watches import Watch
+
+__all__ = ["ConvexityChecker", "valid_again", "valid_share", "wrong_answers"]
+
+TOLERANCE = 1e-9  # relative, for real data; integers are judged exactly
+
+
+def wrong_answers(watch: Watch, answers: list[Answer]) -> list[str]:
+    """Every pane and group at which an answer published as valid is not within its promise."""
+    wrong = []
+    for answer in answers:
+        if answer.state is not State.VALID:
+            continue
+        first = answer.pane if answer.first is None else answer.first
+        truth = watch.truth(answer.roster)[first : answer.pane + 1]
+        panes, groups, dimension = truth.shape
+        points = truth.reshape(-1, dimension)
+        sides = np.tile(answer.sides, panes)
+        right = _right(watch, points, sides, np.tile(answer.estimates, (panes, 1)))
+        for at in np.flatnonzero(~right).tolist():
+            pane, group = first + at // groups, at % groups
+            said = f"said {sides[at]} with {answer.estimates[group]}"
+            wrong.append(f"pane {pane}, group {group}: {said}, is {points[at]}")
+    return wrong
+
+
+def _right(watch: Watch, points: np.ndarray, sides: np.ndarray, estimates: np.ndarray) -> np.ndarray:
+    goal = watch.goal
+    if isinstance(goal, Track):
+        said = watch.monitor.tracked(estimates)
+        return tracking_error(goal, points, said) <= 1.0 + TOLERANCE
+    lenient = goal if watch.integer and watch.streams.weights is None else _widened(goal, points)
+    return np.where(sides == MET, may_say_met(lenient, points), may_say_not_met(lenient, points))
+
+
+def _widened(goal: Condition, points: np.ndarray) -> Condition:
+    """The same condition with margins wider by a rounding error of the values."""
+    match goal:
+        case Comparison(expression, operator, threshold, margin):
+            size = np.nanmax(np.abs(value(expression, points)), initial=abs(threshold))
+            return Comparison(expression, operator, threshold, margin + TOLERANCE * (1.0 + size))
+        case AllOf(parts):
+            return AllOf(tuple(_widened(part, points) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_widened(part, points) for part in parts))
+
+
+class ConvexityChecker:
+    """Watches a run: whenever all zones agree with the coordinator's books, the drifts' mean is the global vector."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.checked = 0
+        self.broken: list[str] = []
+        self._last: tuple[int, ...] = ()
+
+    def __call__(self, simulation: Simulation) -> None:
+        settlement = simulation.settlement
+        versions = settlement.resolver.versions
+        roster = settlement.roster
+        sites = [simulation.sites[site] for site in roster]
+        if settlement.phase not in (Phase.SETTLING, Phase.RESOLVING) or not sites:
+            return
+        if any(site.version != versions[site.site] for site in sites):
+            return
+        pane = max(site.settled for site in sites)
+        state = (pane, *roster, *(site.version for site in sites))
+        if state == self._last or any(pane not in site._vectors for site in sites):
+            return
+        self._last = state
+        self.checked += 1
+        self._check(simulation, pane, roster)
+
+    def _check(self, simulation: Simulation, pane: int, roster: tuple[int, ...]) -> None:
+        books = simulation.settlement.resolver.books
+        size = 1.0 + np.abs(books.slack[list(roster)]).max()
+        if np.abs(books.slack[list(roster)].sum(axis=0)).max() > TOLERANCE * size:
+            self.broken.append(f"t={simulation.network.now}, pane {pane}: the slacks do not sum to 0")
+        drifts = np.stack([simulation.sites[site].drifts(pane) for site in roster])
+        truth = self.watch.truth(roster)[pane]
+        if self.watch.streams.weights is None:
+            mean = drifts.mean(axis=0)
+        else:
+            weights = self.watch.streams.weights[pane, list(roster)]
+            if (weights == 0).any():  # without weight a site has no drift
+                return
+            mean = (drifts * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[:, None]
+        usable = np.isfinite(mean) & np.isfinite(truth)
+        size = 1.0 + np.abs(drifts).max(initial=0.0, where=np.isfinite(drifts))
+        if (np.abs(mean - truth)[usable] > TOLERANCE * size).any():
+            self.broken.append(f"t={simulation.network.now}, pane {pane}: the mean drift is {mean}, the truth {truth}")
+
+
+def valid_share(simulation: Simulation, panes: int) -> float:
+    """The share of the first ``panes`` panes that were published as valid."""
+    valid = np.zeros(panes, dtype=bool)
+    for answer in simulation.settlement.published:
+        if answer.state is State.VALID:
+            valid[(answer.pane if answer.first is None else answer.first) : answer.pane + 1] = True
+    return float(valid.mean())
+
+
+def valid_again(simulation: Simulation, after: float, within: float) -> str | None:
+    """Why the run did not recover: no valid answer in time, or not every later pane valid; None when it did."""
+    times = [when for when, answer in simulation.published if answer.state is State.VALID and when >= after]
+    if not times or times[0] > after + within:
+        return f"the first valid answer after {after} came at {times[0] if times else None}"
+    timing = simulation.timing
+    first = int((after + within) / timing.pane)
+    last = int((simulation.end - 3.0 - timing.jitter) / timing.pane) - 1
+    valid: set[int] = set()
+    for _, answer in simulation.published:
+        if answer.state is State.VALID:
+            valid.update(range(answer.pane if answer.first is None else answer.first, answer.pane + 1))
+    missing = sorted(set(range(first, last)) - valid)
+    return f"panes {missing} were never published as valid" if missing else None

@@ -1,0 +1,106 @@
+"""Random schedules of faults, and the run that a seed stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.protocols.policies import POLICIES
+from tacit.transport import Faults, Outage, Partition, SimulatedNetwork, Simulation, Stay, Timing
+from tacit.wire import COORDINATOR
+from tests.simulation.watches import SHAPES, Watch, make_watch
+
+__all__ = ["Schedule", "schedule_of"]
+
+FAULTS_END = 16.0
+PANES = 34
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Everything a run follows from."""
+
+    seed: int
+    watch: Watch
+    protocol: str
+    policy: str
+    faults: Faults
+    stays: tuple[Stay, ...]
+    timing: Timing
+
+    def simulation(self, faults: Faults | None = None) -> Simulation:
+        """A run that is ready to start, perhaps with other faults."""
+        network = SimulatedNetwork(self.seed, self.faults if faults is None else faults)
+        return Simulation(
+            self.watch.monitor, self.watch.streams, network,
+            protocol=self.protocol, policy=self.policy, stays=self.stays, timing=self.timing,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: {self.watch.name}, {self.protocol}, {self.policy}, {self.faults}, {self.stays}"
+
+
+def schedule_of(seed: int, *, panes: int = PANES, churn: bool = True) -> Schedule:
+    """The schedule that this seed stands for."""
+    rng = np.random.default_rng(seed)
+    sites = int(rng.integers(2, 6))
+    watch = make_watch(SHAPES[int(rng.integers(len(SHAPES)))], rng, sites=sites, panes=panes)
+    protocol = "coordinator" if rng.random() < 0.65 else "broadcast"
+    policy = str(rng.choice(POLICIES))
+    jitter = float(rng.choice([0.05, 0.3, 1.5]))
+    timing = Timing(jitter=jitter, lease=4.0)
+    return Schedule(
+        seed, watch, protocol, policy, _faults(rng, sites), _stays(rng, sites) if churn else _all(sites), timing
+    )  # fmt: skip
+
+
+def _all(sites: int) -> tuple[Stay, ...]:
+    return tuple(Stay(site) for site in range(sites))
+
+
+def _stays(rng: np.random.Generator, sites: int) -> tuple[Stay, ...]:
+    """Most sites are there from the start for good; some join, leave, or leave and join again."""
+    stays = []
+    for site in range(sites):
+        kind = rng.random() if site > 0 else 1.0
+        moment = float(rng.uniform(3, FAULTS_END - 4))
+        if kind < 0.1:
+            stays.append(Stay(site, start=moment))
+        elif kind < 0.2:
+            stays.append(Stay(site, end=moment))
+        elif kind < 0.3:
+            stays += [Stay(site, end=moment), Stay(site, start=moment + float(rng.uniform(2, 8)))]
+        else:
+            stays.append(Stay(site))
+    return tuple(stays)
+
+
+def _faults(rng: np.random.Generator, sites: int) -> Faults:
+    """Any mixture of faults; each is absent half of the time."""
+
+    def perhaps(value: float) -> float:
+        return value if rng.random() < 0.5 else 0.0
+
+    def span(longest: float) -> tuple[float, float]:
+        start = float(rng.uniform(0, FAULTS_END - 2))
+        return start, min(FAULTS_END, start + float(rng.uniform(0.2, longest)))
+
+    partitions = [
+        Partition(*span(9), frozenset(rng.choice(sites, int(rng.integers(1, sites + 1)), replace=False).tolist()))
+        for _ in range(int(rng.choice([0, 0, 1, 2])))
+    ]
+    outages = [Outage(int(rng.integers(sites)), *span(9)) for _ in range(int(rng.choice([0, 0, 1, 2, 3])))]
+    if rng.random() < 0.3:
+        outages.append(Outage(COORDINATOR, *span(9), loses_batch=bool(rng.random() < 0.5)))
+    return Faults(
+        until=FAULTS_END,
+        loss=perhaps(float(rng.uniform(0, 0.4))),
+        duplication=perhaps(float(rng.uniform(0, 0.4))),
+        reordering=perhaps(float(rng.uniform(0, 1))),
+        delay_mean=float(rng.choice([0.01, 0.1, 0.4])),
+        straggling=perhaps(float(rng.uniform(0, 0.1))),
+        straggling_max=float(rng.choice([3.0, 15.0])),
+        partitions=tuple(partitions),
+        outages=tuple(outages),
+    )

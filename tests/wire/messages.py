@@ -1,0 +1,109 @@
+"""Hypothesis strategies: any message that a correct process can send."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tacit.protocols.messages import (
+    AdjustSlack,
+    Broadcast,
+    Heartbeat,
+    HeartbeatAnswer,
+    Hello,
+    Init,
+    Leave,
+    Message,
+    NewEstimate,
+    Reply,
+    Report,
+    Request,
+    Rows,
+    Snapshot,
+)
+
+sites = st.integers(0, 2**31)
+numbers = st.integers(0, 2**63)
+panes = st.integers(-(2**60), 2**60) | st.integers(-1, 200)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def group_sets(draw):
+    """Sorted group numbers: the single 0, a range, or scattered ones."""
+    form = draw(st.sampled_from(["zero", "range", "scattered"]))
+    if form == "zero":
+        return np.zeros(1, dtype=np.int64)
+    if form == "range":
+        first, count = draw(st.integers(0, 20_000)), draw(st.integers(1, 6))
+        return np.arange(first, first + count)
+    return np.array(sorted(draw(st.sets(st.integers(0, 2**22), min_size=1, max_size=6))))
+
+
+def tables(rows, columns, elements=finite):
+    """A table of doubles."""
+    cells = st.lists(elements, min_size=rows * columns, max_size=rows * columns)
+    return cells.map(lambda values: np.array(values).reshape(rows, columns))
+
+
+@st.composite
+def rows_of(draw, groups=None, columns=None, weighted=None):
+    """Rows with or without weights."""
+    groups = draw(group_sets()) if groups is None else groups
+    columns = draw(st.integers(1, 4)) if columns is None else columns
+    weighted = draw(st.booleans()) if weighted is None else weighted
+    weights = draw(tables(len(groups), 1, st.floats(0, 1e9)))[:, 0] if weighted else np.empty(0)
+    return Rows(groups, draw(tables(len(groups), columns)), weights)
+
+
+@st.composite
+def tabled(draw, make, elements=finite):
+    """A message whose last two fields are groups and a table."""
+    groups = draw(group_sets())
+    return make(groups, draw(tables(len(groups), draw(st.integers(1, 4)), elements)))
+
+
+@st.composite
+def snapshots(draw):
+    """A snapshot of either protocol."""
+    groups, columns = np.arange(draw(st.integers(1, 4))), draw(st.integers(1, 3))
+    weighted = draw(st.booleans())
+    shape = (len(groups), columns)
+    slacks = draw(st.just(np.zeros(shape)) | tables(*shape))
+    others = draw(st.none() | st.lists(st.tuples(sites, rows_of(groups, columns, weighted)), min_size=1, max_size=3))
+    estimates = draw(tables(*shape, finite | st.just(np.nan)))
+    collected = draw(rows_of(groups, columns, weighted))
+    head = draw(st.tuples(sites, numbers, panes, st.integers(1, 1000)))
+    return Snapshot(*head, estimates, collected, slacks, None if others is None else tuple(others))
+
+
+def any_message() -> st.SearchStrategy[Message]:
+    """Any message."""
+    head = st.tuples(sites, numbers, panes)
+    return st.one_of(
+        st.builds(Init, sites, panes, rows_of()),
+        st.builds(Report, sites, numbers, panes, numbers, rows_of()),
+        st.builds(Request, sites, numbers, panes, group_sets()),
+        st.builds(Reply, sites, numbers, panes, rows_of()),
+        head.flatmap(lambda h: tabled(lambda g, t: AdjustSlack(*h, g, t))),
+        head.flatmap(lambda h: tabled(lambda g, t: NewEstimate(*h, 7, g, t), finite | st.just(np.nan))),
+        st.builds(Broadcast, sites, sites, numbers, panes, rows_of()),
+        snapshots(),
+        st.builds(Heartbeat, sites, numbers, panes, panes, numbers),
+        st.builds(HeartbeatAnswer, sites, panes),
+        st.builds(Hello, sites, numbers, panes, panes),
+        st.builds(Leave, sites, numbers),
+    )
+
+
+def same(left, right) -> bool:
+    """Are two messages, or parts of messages, equal to the bit (nan equals nan)?"""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, np.ndarray):
+        return left.shape == right.shape and left.tobytes() == right.astype(left.dtype).tobytes()
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    if hasattr(left, "__dataclass_fields__"):
+        return all(same(getattr(left, name), getattr(right, name)) for name in left.__dataclass_fields__)
+    return bool(left == right)

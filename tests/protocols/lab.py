@@ -25,7 +25,14 @@ class Lab:
     """n sites and one watch. Time passes only when a test says so."""
 
     def __init__(
-        self, protocol: str, monitor: Monitor, sites: int, *, groups: int = 1, weighted: bool = False, twice: bool = False
+        self,
+        protocol: str,
+        monitor: Monitor,
+        sites: int,
+        *,
+        groups: int = 1,
+        weighted: bool = False,
+        twice: bool = False,  # every message is delivered twice
     ) -> None:
         zones, books = monitor.zones(groups), Books(sites, groups, monitor.dimension, weighted=weighted)
         resolver: Balancer | Cascade = Cascade(monitor, zones, books)
@@ -34,7 +41,7 @@ class Lab:
             resolver = Balancer(monitor, zones, books, policy_named(name, **shape, rng=np.random.default_rng(5)))
         self.now = 0.0
         self.pane = -1
-        self.twice = twice  # every message is delivered twice
+        self.twice = twice
         self.settlement = Settlement(resolver, expected=sites, lease=10.0, resend=1.0)
         self.sites = [Site(site, monitor, groups, weighted=weighted) for site in range(sites)]
         self.network = MemoryNetwork()

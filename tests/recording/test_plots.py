@@ -9,7 +9,7 @@ import pytest
 
 from tacit.language import parse_watch
 from tacit.recording.curves import Curve, thinned, true_curves
-from tacit.recording.drifts import drifts_along
+from tacit.recording.drifts import _Stopping, drifts_along
 from tacit.recording.plots import save_replay_plot
 from tacit.recording.replay import replay_recording
 from tacit.recording.settings import Settings
@@ -95,3 +95,14 @@ def test_every_kind_of_sweep_is_drawn(tmp_path: Path, vary: list[str]) -> None:
         rows.append(row_of(shown, report))
     save_sweep_plot(rows, variations, "w", tmp_path / "sweep.png")
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
+@pytest.mark.parametrize(("text", "groups"), [(MEAN, 0), (EACH, 12)])
+def test_stopping_to_look_changes_nothing(text: str, groups: int, protocol: str) -> None:
+    replay = replay_recording(parse_watch(text), stream(groups=groups), protocol=protocol)
+    engine = _Stopping(replay.physical, replay.updates, protocol=protocol)
+    ends = np.flatnonzero(replay.updates.last)
+    for _ in engine.stops(np.unique(np.append(ends[::7], ends[-1]))):
+        pass
+    assert engine.outcome.ledger.by_kind() == replay.report.messages["by_kind"]

@@ -204,7 +204,7 @@ def form_positive(
         return True
     if value > error:
         return False
-    return _secular(forms, row, at, space, p, g, q, shift, radius, sign, value, error, most)
+    return _climb(forms, row, at, space, p, g, q, shift, radius, sign, value + error, most, True) < -(value + error)
 
 
 @njit(cache=True, nogil=True)
@@ -234,55 +234,91 @@ def _affine_otherwise(
 
 
 @njit(cache=True, nogil=True)
-def _secular(
-    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float, radius: float, sign: float,
-    value: float, error: float, most: float,
-) -> bool:
-    """The trust-region equation: for every mu >= max(eigenvalues, 0), mu r^2 + sum g_i^2 / (4 (mu - l_i)) is above
-    the greatest increase g.s + s'Ls over |s| <= r (weak duality), and the best mu meets it. Decide value + that < 0.
+def _climb(
+    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
+    radius: float, sign: float, value: float, most: float, decide: bool,
+) -> float:
+    """How far the mirrored form can climb from the centre to the edge of the ball: the trust-region equation.
+
+    For every mu >= max(eigenvalues, 0), mu r^2 + sum g_i^2 / (4 (mu - l_i)) is above the greatest increase g.s + s'Ls
+    over |s| <= r (weak duality), and the best mu meets it. ``decide``: stop when value + the climb is sure to be below
+    0, or sure not to be (then the answer is infinite).
     """
     d = q.shape[0]
-    start, eigen = HEADER + d, HEADER + d + d * d
+    start, eigen = at + HEADER + d, at + HEADER + d + d * d
     vectors = eigen + d
     work = np.empty((2, d))  # the gradient, and along the eigenvectors
     along = 0.0
     for i in range(d):
         inner = 0.0
         for j in range(d):
-            inner += forms[row, at + start + i * d + j] * middle(p, g, q, space, shift, j)
+            inner += forms[row, start + i * d + j] * middle(p, g, q, space, shift, j)
         work[0, i] = -sign * (forms[row, at + HEADER + i] + 2.0 * inner)
         along += work[0, i] * space[i]
     least_mu = most
     for i in range(d):
         work[1, i] = 0.0
         for j in range(d):
-            work[1, i] += forms[row, at + vectors + i * d + j] * (work[0, j] - along * space[j])
-        least_mu = max(least_mu, -sign * forms[row, at + eigen + i] + abs(work[1, i]) / (2.0 * radius))
+            work[1, i] += forms[row, vectors + i * d + j] * (work[0, j] - along * space[j])
+        least_mu = max(least_mu, -sign * forms[row, eigen + i] + abs(work[1, i]) / (2.0 * radius))
     # least_mu is below the best mu; Newton's steps on 1/|s| climb to it from there. The nudge keeps gaps above 0.
     mu = least_mu + 1e-15 * max(abs(forms[row, at + EIGEN_LEAST]), abs(forms[row, at + EIGEN_MOST]))
+    best = math.inf
     for _ in range(30):
-        norm, bound, bend, gain, curve = 0.0, mu * radius * radius, 0.0, 0.0, 0.0
+        norm, bend, gain, curve = 0.0, 0.0, 0.0, 0.0
         for i in range(d):
             if work[1, i] != 0.0:
-                gap = mu + sign * forms[row, at + eigen + i]
+                gap = mu + sign * forms[row, eigen + i]
                 if not gap > 0.0:
-                    return False
+                    return best
                 s = work[1, i] / (2.0 * gap)
                 norm += s * s
                 bend += s * s / gap
                 gain += work[1, i] * s
-                curve -= sign * forms[row, at + eigen + i] * s * s
-        bound += 0.5 * gain
-        if value + bound * (1.0 + 1e-14) + error < 0.0:
-            return True
+                curve -= sign * forms[row, eigen + i] * s * s
+        best = min(best, (mu * radius * radius + 0.5 * gain) * (1.0 + 1e-14))
+        if decide and value + best < 0.0:
+            return best
         norm = math.sqrt(norm)
         if norm <= radius * (1.0 + 1e-13):
-            return False  # this was the best mu
+            return best  # this was the best mu
         shrink = radius / norm
-        if value + shrink * gain + shrink * shrink * curve > error:
-            return False  # a point of the ball is on the wrong side
+        if decide and value + shrink * gain + shrink * shrink * curve > 0.0:
+            return math.inf  # a point of the ball is on the wrong side (or too near to tell)
         mu += (norm - radius) / radius * norm * norm / bend
-    return False
+    return best
+
+
+@njit(cache=True, nogil=True)
+def form_floor(
+    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
+    sign: float,
+) -> float:
+    """A lower bound of sign * form on the ball, exact but for rounding."""
+    d = q.shape[0]
+    shift = plane_shift(p, g, q, space)
+    value, square, steep = -sign * forms[row, at + AT_ZERO], 0.0, 0.0
+    for j in range(d):
+        x = middle(p, g, q, space, shift, j)
+        value -= sign * forms[row, at + HEADER + j] * x
+        square += x * x
+    reach = math.sqrt(square) + radius
+    error = forms[row, at + SIZE_CONSTANT] + forms[row, at + SIZE_LINEAR] * reach
+    climb = radius * forms[row, at + NORM]
+    if forms[row, at + KIND] == QUADRATIC_FORM:
+        for i in range(d):
+            inner = 0.0
+            for j in range(d):
+                inner += forms[row, at + HEADER + d + i * d + j] * middle(p, g, q, space, shift, j)
+            value -= sign * inner * middle(p, g, q, space, shift, i)
+            steep += (forms[row, at + HEADER + i] + 2.0 * inner) ** 2
+        error += forms[row, at + SIZE_QUADRATIC] * reach * reach
+        most = max(0.0, -forms[row, at + EIGEN_LEAST] if sign > 0.0 else forms[row, at + EIGEN_MOST])
+        climb = 0.0
+        if radius > 0.0:
+            climb = _climb(forms, row, at, space, p, g, q, shift, radius, sign, value, most, False)
+            climb = min(climb, radius * (math.sqrt(steep) + radius * most))
+    return -(value + climb + (32.0 + 8.0 * d) * 1.2e-16 * error)
 
 
 # A shortcut: how many forms, then for each of them these numbers, its b and its A, signed so that it must be above 0.
@@ -339,3 +375,13 @@ def quick_write(
     state[g, to + QUICK_QUADRATIC] = forms[row, at + SIZE_QUADRATIC]
     for j in range(d + d * d):
         state[g, to + QUICK_HEADER + j] = sign * forms[row, at + HEADER + j]
+
+
+@njit(cache=True, nogil=True)
+def form_bounds_many(
+    forms: FloatArray, row: int, space: FloatArray, centres: FloatArray, radii: FloatArray, result: FloatArray
+) -> None:
+    """The exact range of a form over each ball, rounded outward."""
+    for k in range(centres.shape[0]):
+        result[k, 0] = form_floor(forms, row, 0, space, centres, k, centres[k], radii[k], 1.0)
+        result[k, 1] = -form_floor(forms, row, 0, space, centres, k, centres[k], radii[k], -1.0)

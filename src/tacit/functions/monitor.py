@@ -27,12 +27,13 @@ from tacit.functions import _kernels_forms as layout
 from tacit.functions._kernels import inside_many, radius_many
 from tacit.functions.evaluate import opaque_value, value
 from tacit.functions.expressions import Expression, Opaque
+from tacit.functions.form_arrays import Space, form_size
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track
 from tacit.functions.questions import ask, ask_condition
 from tacit.functions.shapes import All, Question
 from tacit.functions.statistics import Moment
 from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, Tables, Zones
-from tacit.functions.watch_tables import Space, TableBuilder, form_size
+from tacit.functions.watch_tables import TableBuilder
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["Monitor", "Tables", "Zones"]

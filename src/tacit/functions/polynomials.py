@@ -60,7 +60,7 @@ class Fraction:
         return _expand(Number(1), self.below)
 
 
-class _NotAFraction(Exception):
+class _NotAFractionError(Exception):
     """The expression is no fraction of polynomials (or too large a one)."""
 
 
@@ -70,7 +70,7 @@ def as_fraction(expression: Expression) -> Fraction | None:
         fraction = _fraction(expression)
         fraction.numerator(), fraction.denominator()  # small enough to be expanded
         return fraction
-    except _NotAFraction:
+    except _NotAFractionError:
         return None
 
 
@@ -82,7 +82,7 @@ def degree_of(polynomial: Polynomial) -> int:
 def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
     """The product of two polynomials."""
     if len(a) * len(b) > TERMS_MAX:
-        raise _NotAFraction
+        raise _NotAFractionError
     product: Polynomial = {}
     for m, x in a.items():
         for n, y in b.items():
@@ -128,7 +128,7 @@ def _freeze(polynomial: Polynomial, nonnegative: bool = False) -> tuple[Number, 
 
 def _constant(number: float) -> Fraction:
     if not math.isfinite(number):
-        raise _NotAFraction
+        raise _NotAFractionError
     return Fraction(Number(number), (), (), frozenset())
 
 
@@ -163,12 +163,12 @@ def _fraction(expression: Expression) -> Fraction:
             for _ in range(abs(int(power))):
                 result = _product(result, base)
             return _inverse(result) if power < 0 else Fraction(result.scale, result.above, result.below, base.needs)
-    raise _NotAFraction
+    raise _NotAFractionError
 
 
 def _inverse(a: Fraction) -> Fraction:
     if not a.scale:
-        raise _NotAFraction
+        raise _NotAFractionError
     return Fraction(1 / a.scale, a.below, a.above, a.needs | frozenset(a.above))
 
 
@@ -198,7 +198,7 @@ def _sum(a: Fraction, b: Fraction, sign: int) -> Fraction:
         if not total[monomial]:
             del total[monomial]
     if len(total) > TERMS_MAX:
-        raise _NotAFraction
+        raise _NotAFractionError
     scale, factors = _freeze(total)
     above, below = _cancel(list(factors), common)
     return Fraction(scale, above, below, a.needs | b.needs)

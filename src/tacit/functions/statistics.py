@@ -25,7 +25,10 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Known of the vector: x[count] * x[square] >= x[first]^2, by Cauchy and Schwarz (indices into the vector)."""
+    """Known of the vector: x[count] * x[square] >= x[first]^2, by Cauchy and Schwarz (indices into the vector).
+
+    In the means form the count is 1 and no component: its index is then -1.
+    """
 
     count: int
     first: int

@@ -33,7 +33,7 @@ def may_say_met(goal: Condition, points: Array) -> Booleans:
 
 
 def may_say_not_met(goal: Condition, points: Array) -> Booleans:
-    """Is the answer *not met* right within the margins: the condition fails with ``f > T`` read as ``f > T + margin``."""
+    """Is the answer *not met* right within the margins: it fails with every ``f > T`` read as ``f > T + margin``."""
     return ~_holds(goal, np.atleast_2d(points), -1.0)
 
 
@@ -71,7 +71,7 @@ def _holds(goal: Condition, points: Array, leniency: float) -> Booleans:
                     return f <= threshold + give
             raise ValueError(f"unknown comparison {operator}")
         case AllOf(parts):
-            return np.logical_and.reduce([_holds(part, points, leniency) for part in parts])
+            return np.all([_holds(part, points, leniency) for part in parts], axis=0)
         case AnyOf(parts):
-            return np.logical_or.reduce([_holds(part, points, leniency) for part in parts])
+            return np.any([_holds(part, points, leniency) for part in parts], axis=0)
     raise TypeError(f"not a condition: {goal!r}")

@@ -1,0 +1,65 @@
+"""Without loss, partitions and crashes: nearly every pane is valid, and what arrives when does not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.protocols.policies import POLICIES
+from tacit.transport import Faults, SimulatedNetwork, Simulation, Timing
+from tacit.vocabulary import Answer, State
+from tests.simulation.checkers import ConvexityChecker, valid_share, wrong_answers
+from tests.simulation.watches import SHAPES, Watch, make_watch
+
+PANES = 30
+RUNS = [("coordinator", policy) for policy in POLICIES] + [("broadcast", POLICIES[0])]
+SLOW = Faults(until=1e9, duplication=0.3, reordering=0.8, delay_mean=0.08)
+
+
+def run(watch: Watch, protocol: str, policy: str, seed: int, faults: Faults) -> tuple[Simulation, ConvexityChecker]:
+    """A run of this watch."""
+    network = SimulatedNetwork(seed, faults)
+    simulation = Simulation(
+        watch.monitor, watch.streams, network, protocol=protocol, policy=policy, timing=Timing(jitter=0.3, lease=60.0)
+    )
+    convexity = ConvexityChecker(watch)
+    simulation.observers.append(convexity)
+    simulation.run()
+    return simulation, convexity
+
+
+def by_pane(simulation: Simulation) -> dict[int, Answer]:
+    """The answer to every pane that was published."""
+    return {
+        pane: answer
+        for answer in simulation.settlement.published
+        for pane in range(answer.pane if answer.first is None else answer.first, answer.pane + 1)
+    }
+
+
+@pytest.mark.parametrize(("protocol", "policy"), RUNS)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_watch_is_valid_right_and_convex(shape, protocol, policy):
+    watch = make_watch(shape, np.random.default_rng([7, SHAPES.index(shape)]), sites=4, panes=PANES)
+    simulation, convexity = run(watch, protocol, policy, 3, Faults())
+    assert wrong_answers(watch, simulation.settlement.published) == []
+    assert convexity.broken == []
+    assert convexity.checked > PANES / 3
+    assert valid_share(simulation, PANES) >= 0.99
+
+
+@pytest.mark.parametrize(("protocol", "policy"), RUNS)
+@pytest.mark.parametrize("shape", SHAPES[::2], ids=lambda shape: shape.name)
+def test_delay_reordering_and_doubles_change_no_answer(shape, protocol, policy):
+    """Pane by pane the same bits: estimates, sides and state, as far as the slower run got."""
+    watch = make_watch(shape, np.random.default_rng([11, SHAPES.index(shape)]), sites=3, panes=PANES)
+    quick = by_pane(run(watch, protocol, policy, 5, Faults())[0])
+    slow = by_pane(run(watch, protocol, policy, 5, SLOW)[0])
+    assert sorted(quick) == list(range(PANES))
+    assert sorted(slow) == list(range(len(slow)))
+    assert len(slow) > PANES / 4
+    for pane, answer in slow.items():
+        other = quick[pane]
+        assert answer.state is other.state is State.VALID
+        assert (answer.roster, answer.sides.tolist()) == (other.roster, other.sides.tolist())
+        assert answer.estimates.tobytes() == other.estimates.tobytes()

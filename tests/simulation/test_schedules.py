@@ -1,0 +1,21 @@
+"""Random schedules of faults: every valid answer is right, drifts are convex, and the watch recovers in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.judge import judge_many
+
+CHUNK, CHUNKS = 20, 15
+LONG_CHUNK, LONG_CHUNKS = 100, 100
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_schedules(chunk):
+    judge_many(chunk * CHUNK, CHUNK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
+def test_many_schedules(chunk):
+    judge_many(1_000_000 + chunk * LONG_CHUNK, LONG_CHUNK)

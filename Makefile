@@ -13,33 +13,39 @@
 .PHONY: setup demo test check long bench lint format lock clean
 
 READY := .venv/.ready
+WARM := .venv/.warm
 RUN := .venv/bin/python -m
 WORKERS ?= 2
 LOCK_PYTHON ?= python3.11
 
 # Nothing is kept outside this folder, so an empty or read-only home does as well.
 export TACIT_CACHE_DIR := $(CURDIR)/.venv/cache
-export NUMBA_CACHE_DIR := $(CURDIR)/.venv/cache/kernels
 export MPLCONFIGDIR := $(CURDIR)/.venv/cache/matplotlib
 export PYTHON
 
-setup: $(READY)
+setup: $(WARM)
 
 $(READY): requirements/build.txt requirements/locked.txt pyproject.toml tools/setup.sh
 	@sh tools/setup.sh
 
-demo: $(READY)
+# Compiled once here, so that commands and parallel tests load machine code instead of each making their own.
+$(WARM): $(READY) $(wildcard src/tacit/*/_kernels*.py src/tacit/functions/tables.py)
+	@echo "Compiling kernels; this takes a minute or two, once."
+	@$(RUN) tacit.recording.warm
+	@touch $@
+
+demo: $(WARM)
 	@.venv/bin/tacit demo $(ARGS)
 
-test: $(READY)
+test: $(WARM)
 	$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 check: lint test
 
-long: $(READY)
+long: $(WARM)
 	$(RUN) pytest -n $(WORKERS) --dist loadgroup -m long $(ARGS)
 
-bench: $(READY)
+bench: $(WARM)
 	@.venv/bin/tacit bench $(ARGS)
 
 lint: $(READY)

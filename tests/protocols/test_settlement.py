@@ -164,6 +164,21 @@ def test_an_expired_lease_makes_answers_stale_and_the_others_go_on(coordinator):
     assert coordinator.published[-1] == (3, 3, State.VALID, [0])
 
 
+def test_an_answer_in_whose_making_a_site_was_stale_is_stale():
+    coordinator = Coordinator(3)
+    coordinator.start(1, 1, 1)
+    coordinator.tick(8)
+    coordinator.hear(Report(0, 1, 1, 1, rows(20)), claim(1, 1))
+    (request,) = coordinator.tick(3)
+    assert coordinator.machine.stale == (2,)
+    coordinator.hear(Heartbeat(2, 0, 0, 0, 1))
+    assert coordinator.machine.stale == ()
+    coordinator.hear(answer(request, rows(1)))
+    requests = coordinator.machine.resolver.awaited
+    coordinator.hear(*(answer(request, rows(1)) for request in requests))
+    assert coordinator.published[-1] == (1, 1, State.STALE, [1])
+
+
 def test_a_collection_that_loses_a_site_is_begun_again_without_it():
     coordinator = Coordinator(2)
     coordinator.start(1, 1)

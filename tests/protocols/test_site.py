@@ -176,6 +176,15 @@ def test_a_site_that_loses_its_weight_says_so_even_when_its_drift_is_0():
     assert machine.silent == 2
 
 
+def test_after_a_snapshot_it_cannot_know_whether_its_lost_weight_was_told():
+    """It may be the only site that was known to have weight, though none was collected from it."""
+    machine = Site(0, sum_above(1), 1, weighted=True)
+    machine.close_pane(0, one(5), np.array([1.0]))
+    machine.receive(Snapshot(0, 3, 0, 2, one(5), rows(0, weights=[0]), one(0)))
+    (report,) = machine.close_pane(1, one(0), np.array([0.0]))
+    assert report.rows.weights.tolist() == [0.0]
+
+
 def test_the_first_weight_after_none_is_reported_even_when_its_sum_is_0():
     machine = Site(0, sum_above(-1), 1, weighted=True)
     machine.close_pane(0, one(0), np.array([0.0]))

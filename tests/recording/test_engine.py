@@ -11,7 +11,7 @@ from tacit.recording.engine import Engine
 from tacit.recording.physical import physical_plan
 from tacit.recording.updates import updates_of
 
-from .test_replay_is_right import GOALS, WINDOWS, plan_of, stream
+from .test_replay_is_right import GOALS, WINDOWS, member_watch, plan_of, stream
 
 
 @pytest.mark.parametrize("groups", [0, 4])
@@ -38,3 +38,13 @@ def test_kernel_and_machine_agree(goal: str, step: str, groups: int) -> None:
         assert a.update == b.update
         np.testing.assert_array_equal(a.sides, b.sides)
         np.testing.assert_allclose(a.estimates, b.estimates, rtol=1e-12)
+
+
+def test_kernel_and_machine_agree_on_members_of_lists() -> None:
+    recording, plan = member_watch()
+    updates = updates_of(recording, plan.window, step="event")
+    fast, slow = (Engine(physical_plan(plan, recording), updates, by_hand=by).run() for by in (False, True))
+    assert fast.ledger.as_dict() == slow.ledger.as_dict()
+    assert sorted(fast.message_at) == sorted(slow.message_at)
+    assert (fast.violations, fast.full_syncs) == (slow.violations, slow.full_syncs)
+    assert slow.violations > len(slow.message_at)  # several groups in one resolution

@@ -91,9 +91,7 @@ def test_panes_end_with_the_rows_of_whole_panes(stream, panes, pane_s):
             if updates.last[at - 1]:
                 break
         for site in range(3):
-            wanted = {
-                r for r in range(len(rec.t)) if rec.site[r] == site and end - panes * pane_us <= rec.t[r] < end
-            }
+            wanted = {r for r in range(len(rec.t)) if rec.site[r] == site and end - panes * pane_us <= rec.t[r] < end}
             assert held[site] == wanted
     assert at == len(updates.site)
     assert updates.panes == last - first + 1
@@ -104,7 +102,10 @@ def test_calendar_windows_restart_at_their_boundary(unit, boundary):
     times = [boundary - 2 * SECOND, boundary - SECOND, boundary + SECOND, boundary + 2 * SECOND]
     rec = recording(times, [0, 1, 1, 0], 2)
     updates = updates_of(rec, Window("since", Every(duration_us=SECOND), unit=unit), step="event")
-    sizes = [(int(t), int(s), int(h - lo)) for t, s, lo, h in zip(updates.time, updates.site, updates.lo, updates.hi, strict=True)]
+    sizes = [
+        (int(t), int(s), int(h - lo))
+        for t, s, lo, h in zip(updates.time, updates.site, updates.lo, updates.hi, strict=True)
+    ]
     assert sizes == [
         (times[0], 0, 1), (times[1], 1, 1), (boundary, 0, 0), (boundary, 1, 0), (times[2], 1, 1), (times[3], 0, 1),
     ]  # fmt: skip

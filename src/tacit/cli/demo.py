@@ -84,7 +84,7 @@ def _generated(spark: Any, table: str, scale: float) -> Any:
             return web_requests(spark, rows=max(5_000, int(60_000 * scale)), sites=8)
         case "readings":
             return sensors(spark, rows=max(5_000, int(60_000 * scale)), sites=10)
-    return news(spark, docs=max(1_000, int(4_000 * scale)), terms=1_000)
+    return news(spark, docs=max(3_000, int(12_000 * scale)), terms=1_000)
 
 
 def _print_all(console: Any, runs: list[Run]) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
 
+import numpy as np
+
+from tacit.functions._jit import kernel
 from tacit.functions._kernels_boxes import program_proved
 from tacit.functions._kernels_entropy import entropy_positive
 from tacit.functions._kernels_forms import QUICK_HEADER, form_positive, quick_positive, quick_write
@@ -43,10 +45,11 @@ from tacit.functions.tables import (
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 
 BOXES_MAX = 200
+TRAIL = 9  # questions whose proof may become a shortcut, and their number
 BOXES_RADIUS = 8  # boxes spent per step of the search for a safe radius
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _factors_keep(
     tables: Tables, zones: Zones, g: int, first: int, last: int, lenient: bool, q: FloatArray, radius: float
 ) -> float:
@@ -66,50 +69,49 @@ def _factors_keep(
     return sign
 
 
-@njit(cache=True, nogil=True)
-def _asked(
-    tables: Tables, zones: Zones, g: int, k: int, q: FloatArray, radius: float, boxes_max: int, rounds: int
-) -> bool:
-    """Is question k of group g proved on the ball with the middle of the estimate and q as centre?"""
-    nodes, numbers, space, estimate, state = tables.nodes, tables.numbers, tables.space, zones.estimate, zones.state
-    bound = state[g, nodes[0, STATE_BOUND] + k]
-    above, strict, lenient = nodes[k, ABOVE] == 1, nodes[k, STRICT] == 1, nodes[k, LENIENT] == 1
-    kind = nodes[k, QUESTION]
-    if kind == BY_PROGRAM:
-        return program_proved(tables, zones, nodes[k, PART_FIRST], nodes[k, PART_LAST], bound, above, strict,
-                              lenient, g, q, radius, boxes_max)
-    if bound == (math.inf if above else -math.inf):
-        return False
-    sign = 1.0
-    if nodes[k, FACTOR_LAST] > nodes[k, FACTOR_FIRST]:
-        sign = _factors_keep(tables, zones, g, nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST], lenient, q, radius)
-        if sign == 0.0:
-            return False
-    if bound == (-math.inf if above else math.inf):
-        return True
-    if kind == BY_ENTROPY:
-        return entropy_positive(numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], bound,
-                                sign if above else -sign, strict, space, estimate, g, q, radius, rounds)
-    form = nodes[k, FORM]
-    if form >= 0:
-        return form_positive(numbers, form, 0, space, estimate, g, q, radius, sign, strict)
-    at = nodes[0, STATE_FORMS] + (-1 - form) * numbers.shape[1]
-    return form_positive(state, g, at, space, estimate, g, q, radius, sign, strict)
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def _walk(
-    tables: Tables, zones: Zones, g: int, q: FloatArray, radius: float, boxes_max: int, rounds: int
+    tables: Tables, zones: Zones, g: int, q: FloatArray, radius: float, boxes_max: int, rounds: int, trail: IntArray
 ) -> bool:
-    """Does the answer of group g hold on the ball with the middle of the estimate and q as centre?"""
-    k = tables.nodes[0, zones.answer[g]]
+    """Does the answer of group g hold on the ball with the middle of the estimate and q as centre?
+
+    ``trail`` receives the number of questions that were proved on the way, and those that it has room for.
+    """
+    nodes, numbers, space, estimate, state = tables.nodes, tables.numbers, tables.space, zones.estimate, zones.state
+    trail[0] = 0
+    k = nodes[0, zones.answer[g]]
     while k >= 0:
-        proved = _asked(tables, zones, g, k, q, radius, boxes_max, rounds)
-        k = tables.nodes[k, ON_TRUE] if proved else tables.nodes[k, ON_FALSE]
+        bound = state[g, nodes[0, STATE_BOUND] + k]
+        above, strict, lenient = nodes[k, ABOVE] == 1, nodes[k, STRICT] == 1, nodes[k, LENIENT] == 1
+        kind, form = nodes[k, QUESTION], nodes[k, FORM]
+        proved, sign = False, 1.0
+        if kind == BY_PROGRAM:
+            proved = program_proved(tables, zones, nodes[k, PART_FIRST], nodes[k, PART_LAST], bound, above, strict,
+                                    lenient, g, q, radius, boxes_max)
+            sign = 0.0
+        elif bound == (math.inf if above else -math.inf):
+            sign = 0.0
+        elif nodes[k, FACTOR_LAST] > nodes[k, FACTOR_FIRST]:
+            sign = _factors_keep(tables, zones, g, nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST], lenient, q, radius)
+        if sign != 0.0:
+            if bound == (-math.inf if above else math.inf):
+                proved = True
+            elif kind == BY_ENTROPY:
+                proved = entropy_positive(numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], bound,
+                                          sign if above else -sign, strict, space, estimate, g, q, radius, rounds)
+            else:
+                source, row, at = (numbers, form, 0) if form >= 0 else (
+                    state, g, nodes[0, STATE_FORMS] + (-1 - form) * numbers.shape[1])
+                proved = form_positive(source, row, at, space, estimate, g, q, radius, sign, strict)
+        if proved:
+            trail[0] += 1
+            if trail[0] < trail.shape[0]:
+                trail[trail[0]] = k
+        k = nodes[k, ON_TRUE] if proved else nodes[k, ON_FALSE]
     return k == ACCEPT
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     square = 0.0
     for j in range(u.shape[0]):
@@ -117,7 +119,7 @@ def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     return 0.5 * math.sqrt(square) * (1.0 + 4e-16)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def shortcut_inside(
     nodes: IntArray, numbers: FloatArray, space: FloatArray, estimate: FloatArray, state: FloatArray, g: int,
     u: FloatArray,
@@ -143,9 +145,12 @@ def shortcut_inside(
     )
 
 
-@njit(cache=True, nogil=True)
-def _inside_otherwise(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
+@kernel()
+def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
+    """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
     estimate = zones.estimate
+    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u):
+        return True
     radius = _radius(estimate, g, u)
     if radius == 0.0:
         for j in range(u.shape[0]):
@@ -154,18 +159,10 @@ def _inside_otherwise(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bo
         return True
     if not radius < math.inf:
         return False
-    return _walk(tables, zones, g, u, radius, BOXES_MAX, 6)
+    return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, np.empty(1, dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
-def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
-    """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
-    if shortcut_inside(tables.nodes, tables.numbers, tables.space, zones.estimate, zones.state, g, u):
-        return True
-    return _inside_otherwise(tables, zones, g, u)
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArray, result: BoolArray) -> None:
     """``ball_inside`` for many points, each after the test of the safe radius."""
     estimate, radius = zones.estimate, zones.radius
@@ -180,9 +177,12 @@ def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArr
             result[i] = ball_inside(tables, zones, g, drifts[i])
 
 
-@njit(cache=True, nogil=True)
-def safe_radius(tables: Tables, zones: Zones, g: int) -> float:
-    """A radius within which every ball around the estimate is proved: found by doubling and bisection."""
+@kernel()
+def safe_radius(tables: Tables, zones: Zones, g: int, trail: IntArray) -> float:
+    """A radius within which every ball around the estimate is proved: found by doubling and bisection.
+
+    ``trail`` keeps the questions that proved it.
+    """
     e = zones.estimate[g]
     k = tables.nodes[0, zones.answer[g]]
     if k < 0:
@@ -194,9 +194,11 @@ def safe_radius(tables: Tables, zones: Zones, g: int) -> float:
     if not guess < math.inf:
         guess = max(1e-3 * size, 1e-9)
     low, high = 0.0, math.inf
+    now = np.empty_like(trail)
     for _ in range(70):
-        if _walk(tables, zones, g, e, guess, BOXES_RADIUS, 3):
+        if _walk(tables, zones, g, e, guess, BOXES_RADIUS, 3, now):
             low = guess
+            trail[:] = now
         else:
             high = guess
         if high == math.inf:
@@ -214,64 +216,57 @@ def safe_radius(tables: Tables, zones: Zones, g: int) -> float:
     return low * (1.0 - 1e-12)
 
 
-@njit(cache=True, nogil=True)
-def _find_shortcut(tables: Tables, zones: Zones, g: int) -> None:
-    """Note the questions that carry the answer at the safe radius: all of them proved is enough (AND and OR only).
+@kernel()
+def _find_shortcut(tables: Tables, zones: Zones, g: int, trail: IntArray) -> None:
+    """The questions that carried the answer: all of them proved is enough (where there are only AND and OR).
 
     Their forms, with their denominators, go into the group's shortcut; a lone entropy is named as minus its question.
     """
     nodes, lists, numbers, state = tables.nodes, tables.lists, tables.numbers, zones.state
     d = zones.estimate.shape[1]
-    to, size, forms = nodes[0, STATE_SHORTCUT], numbers.shape[1], nodes[0, STATE_FORMS]
-    state[g, to] = 0.0
+    to, size = nodes[0, STATE_SHORTCUT], numbers.shape[1]
     room = (state.shape[1] - to - 1) // (QUICK_HEADER + d + d * d)
-    e, radius = zones.estimate[g], zones.radius[g]
-    if not 0.0 < radius < math.inf or nodes[0, MONOTONE] == 0:
+    state[g, to] = 0.0
+    if not 0.0 < zones.radius[g] < math.inf or nodes[0, MONOTONE] == 0 or trail[0] >= trail.shape[0]:
         return
-    count, entropies, last = 0, 0, 0
-    k = nodes[0, zones.answer[g]]
-    while k >= 0:
-        proved = _asked(tables, zones, g, k, e, radius, BOXES_RADIUS, 3)
-        if proved:
-            kind, lenient = nodes[k, QUESTION], nodes[k, LENIENT] == 1
-            if kind == BY_PROGRAM or (kind == BY_FORM and tables.space[d + 1] != 0.0):
-                return
-            sign = 1.0
-            for i in range(nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST]):
-                if lists[i, 1] == 1 and lenient:
-                    continue
-                if count >= room:
-                    return
-                factor_sign = state[g, nodes[0, STATE_SIGN] + lists[i, 3]]
-                quick_write(state, to, g, count, numbers, lists[i, 0], 0, factor_sign, d)
-                count += 1
-                if lists[i, 2] == 1:
-                    sign *= factor_sign
-            if not math.isinf(state[g, nodes[0, STATE_BOUND] + k]):
-                if kind == BY_ENTROPY:
-                    entropies += 1
-                    last = k
-                else:
-                    if count >= room:
-                        return
-                    form = nodes[k, FORM]
-                    if form >= 0:
-                        quick_write(state, to, g, count, numbers, form, 0, sign, d)
-                    else:
-                        quick_write(state, to, g, count, state, g, forms + (-1 - form) * size, sign, d)
-                    count += 1
-        k = nodes[k, ON_TRUE] if proved else nodes[k, ON_FALSE]
-    if k == ACCEPT and entropies == 0:
+    count, entropies = 0, 0
+    for i in range(1, 1 + trail[0]):
+        k = trail[i]
+        kind, lenient = nodes[k, QUESTION], nodes[k, LENIENT] == 1
+        if kind == BY_PROGRAM or (kind == BY_FORM and tables.space[d + 1] != 0.0):
+            return
+        if count + nodes[k, FACTOR_LAST] - nodes[k, FACTOR_FIRST] >= max(room, 1):
+            return
+        sign = 1.0
+        for f in range(nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST]):
+            if lists[f, 1] == 1 and lenient:
+                continue
+            factor_sign = state[g, nodes[0, STATE_SIGN] + lists[f, 3]]
+            quick_write(state, to, g, count, numbers, lists[f, 0], 0, factor_sign, d)
+            count += 1
+            if lists[f, 2] == 1:
+                sign *= factor_sign
+        if math.isinf(state[g, nodes[0, STATE_BOUND] + k]):
+            continue
+        if kind == BY_ENTROPY:
+            entropies += 1
+            continue
+        form = nodes[k, FORM]
+        if form >= 0:
+            quick_write(state, to, g, count, numbers, form, 0, sign, d)
+        else:
+            quick_write(state, to, g, count, state, g, nodes[0, STATE_FORMS] + (-1 - form) * size, sign, d)
+        count += 1
+    if entropies == 0:
         state[g, to] = count
-    elif k == ACCEPT and entropies == 1 and count == 0:
-        state[g, to] = -last
+    elif entropies == 1 and count == 0 and trail[0] == 1:
+        state[g, to] = -trail[1]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def radius_many(tables: Tables, zones: Zones, groups: IntArray) -> None:
     """Set the safe radius and the shortcut of each group."""
+    trail = np.empty(TRAIL, dtype=np.int64)
     for i in range(groups.shape[0]):
-        zones.radius[groups[i]] = safe_radius(tables, zones, groups[i])
-        _find_shortcut(tables, zones, groups[i])
-
-
+        zones.radius[groups[i]] = safe_radius(tables, zones, groups[i], trail)
+        _find_shortcut(tables, zones, groups[i], trail)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from tacit.functions._jit import kernel
 from tacit.functions._kernels_forms import plane_shift
 from tacit.functions._kernels_interval import backward, down, forward, up
 from tacit.functions.tables import MOMENT_FIRST, MOMENT_LAST, STATE_ANCHORS, Tables, Zones
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, x: FloatArray) -> bool:
     """Is the point surely feasible? Rows ``first:last`` of ``lists`` are the moments."""
     d = x.shape[0]
@@ -27,7 +27,7 @@ def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, x
     return space[d + 1] == 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _box_possible(
     lists: IntArray, space: FloatArray, first: int, last: int, low: FloatArray, high: FloatArray, c: FloatArray,
     radius: float,
@@ -63,7 +63,7 @@ def _box_possible(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def program_proved(
     tables: Tables, zones: Zones, start: int, stop: int, bound: float, above: bool, strict: bool,
     lenient: bool, g: int, q: FloatArray, radius: float, boxes_max: int,
@@ -152,7 +152,7 @@ def program_proved(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _contains(low: FloatArray, high: FloatArray, c: FloatArray) -> bool:
     for j in range(c.shape[0]):
         if not low[j] <= c[j] <= high[j]:
@@ -160,14 +160,14 @@ def _contains(low: FloatArray, high: FloatArray, c: FloatArray) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def _beyond(least: float, most: float, bound: float, above: bool, strict: bool) -> bool:
     if above:
         return least > bound or (not strict and least >= bound)
     return most < bound or (not strict and most <= bound)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def bounds_many(
     tables: Tables, state: FloatArray, start: int, stop: int, lows: FloatArray, highs: FloatArray, centres: FloatArray,
     radii: FloatArray, result: FloatArray,

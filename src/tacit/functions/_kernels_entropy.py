@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from tacit.functions._jit import kernel
 from tacit.functions._kernels_forms import (
     CENTRE,
     HELD,
@@ -36,12 +36,12 @@ BY_U, BY_V, TOUCH = WORK_ROWS, WORK_ROWS + 1, WORK_ROWS + 2
 LOG2_E = 1.0 / math.log(2.0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def xlog2(t: float) -> float:
     return t * math.log2(t) if t > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def share_range(u: float, v: float, uu: float, vv: float, uv: float, radius: float) -> tuple[float, float]:
     """The range of u / (u + v) over a ball around a point with these u and v, both >= 0.
 
@@ -59,7 +59,7 @@ def share_range(u: float, v: float, uu: float, vv: float, uv: float, radius: flo
     return max(0.0, (half - root - slack) / lead), min(1.0, (half + root + slack) / lead)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _chord(low: float, high: float) -> tuple[float, float]:
     """Slope and intercept of a line below the binary entropy on [low, high]."""
     at_low = -xlog2(low) - xlog2(1.0 - low)
@@ -70,7 +70,7 @@ def _chord(low: float, high: float) -> tuple[float, float]:
     return slope, at_low - slope * low
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def entropy_positive(
     numbers: FloatArray, first: int, last: int, at: int, threshold: float, sign: float, strict: bool,
     space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float, rounds: int,

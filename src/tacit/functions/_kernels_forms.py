@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from tacit.functions._jit import kernel
 from tacit.vocabulary.arrays import FloatArray
 
 # The header of a form: c0 + b.x + x'Ax
@@ -23,12 +23,12 @@ CENTRE, SLOPES, SHRUNK, HELD, WORK_ROWS = range(5)
 EXACT_MAX = 9.0e15  # 2**53: integers up to here are exact
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def middle(p: FloatArray, g: int, q: FloatArray, space: FloatArray, shift: float, j: int) -> float:
     return 0.5 * (p[g, j] + q[j]) + shift * space[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> float:
     """How far the centre is from the plane that holds every feasible point (plane: unit normal, level, 1 if any)."""
     d = q.shape[0]
@@ -40,7 +40,7 @@ def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> floa
     return space[d] - level
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> float:
     """A lower bound of a.x over ball, non-negative orthant and plane; exact but for rounding.
 
@@ -104,7 +104,7 @@ def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> 
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _affine_exactly(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool) -> bool:
     """The same question in integers: S + sqrt(R) <= 0 as S <= 0 and S^2 >= R. False when they do not fit."""
     d = q.shape[0]
@@ -128,7 +128,7 @@ def _affine_exactly(forms: FloatArray, row: int, at: int, p: FloatArray, g: int,
     return total * total > norm * move if strict else total * total >= norm * move
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     """Is it the ball over p and q (and not a wider one around p)?"""
     span = 0.0
@@ -137,7 +137,7 @@ def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     return radius * radius * 4.0 <= span * (1.0 + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _moves_away(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, error: float) -> bool:
     """One component alone counts and alone moved, away from the threshold: the answer at p holds up to q."""
     place, moved = -1, 0
@@ -155,7 +155,7 @@ def _moves_away(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: 
     return moved == 1 and forms[row, at + HEADER + place] != 0.0 and value >= -error
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def form_positive(
     forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
     sign: float, strict: bool,
@@ -207,7 +207,7 @@ def form_positive(
     return _climb(forms, row, at, space, p, g, q, shift, radius, sign, value + error, most, True) < -(value + error)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _affine_otherwise(
     forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
     radius: float, sign: float, strict: bool, error: float,
@@ -233,7 +233,7 @@ def _affine_otherwise(
     return sign * forms[row, at + AT_ZERO] + floor - error > 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _climb(
     forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
     radius: float, sign: float, value: float, most: float, decide: bool,
@@ -289,7 +289,7 @@ def _climb(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def form_floor(
     forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
     sign: float,
@@ -325,7 +325,7 @@ def form_floor(
 QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR, QUICK_QUADRATIC, QUICK_HEADER = range(8)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     """Are all forms of the group's shortcut above 0 on the ball, by the eigenvalue bound alone?"""
     d = q.shape[0]
@@ -360,7 +360,7 @@ def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: Floa
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def quick_write(
     state: FloatArray, start: int, g: int, k: int, forms: FloatArray, row: int, at: int, sign: float, d: int
 ) -> None:
@@ -377,7 +377,7 @@ def quick_write(
         state[g, to + QUICK_HEADER + j] = sign * forms[row, at + HEADER + j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def form_bounds_many(
     forms: FloatArray, row: int, space: FloatArray, centres: FloatArray, radii: FloatArray, result: FloatArray
 ) -> None:

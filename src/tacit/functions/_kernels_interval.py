@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
 
+from tacit.functions._jit import kernel
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 EPSILON = 2.3e-16  # a little above one unit in the last place
@@ -29,7 +29,7 @@ XLOGX_MIN = -0.5307378454230254  # -1 / (e ln 2), rounded down
  TANH, SIGMOID, XLOGX, NONNEGATIVE, UNIT, POWER_INTEGER, POWER_REAL, POWER, LEAST, GREATEST, OPAQUE) = range(24)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def down(x: float) -> float:
     if x == math.inf:
         return HUGE
@@ -38,7 +38,7 @@ def down(x: float) -> float:
     return x - (abs(x) * EPSILON + TINY)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def up(x: float) -> float:
     if x == -math.inf:
         return -HUGE
@@ -47,18 +47,18 @@ def up(x: float) -> float:
     return x + (abs(x) * EPSILON + TINY)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def down_far(x: float) -> float:
     """For results of the mathematical library, which may err by a few units in the last place."""
     return down(x - abs(x) * 1e-15) if math.isfinite(x) else down(x)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def up_far(x: float) -> float:
     return up(x + abs(x) * 1e-15) if math.isfinite(x) else up(x)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def product(a0: float, a1: float, b0: float, b1: float) -> tuple[float, float]:
     """[a0, a1] * [b0, b1]; an unbounded end stands for finite values without limit, so 0 * inf is 0."""
     if (a0 == 0.0 and a1 == 0.0) or (b0 == 0.0 and b1 == 0.0):
@@ -73,7 +73,7 @@ def product(a0: float, a1: float, b0: float, b1: float) -> tuple[float, float]:
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def reciprocal(b0: float, b1: float) -> tuple[float, float]:
     """1 / [b0, b1] over its non-zero members."""
     if b0 > 0.0 or b1 < 0.0:
@@ -85,7 +85,7 @@ def reciprocal(b0: float, b1: float) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def wave(low: float, high: float) -> tuple[float, float]:
     """cos over [low, high]."""
     if not (high - low < TWO_PI) or abs(low) > 1e6 or abs(high) > 1e6:
@@ -99,12 +99,12 @@ def wave(low: float, high: float) -> tuple[float, float]:
     return max(-1.0, least - 1e-15), min(1.0, most + 1e-15)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def xlogx(t: float) -> float:
     return t * math.log2(t) if t > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, float, bool]:
     """[a0, a1] ** n for a constant n, and whether it may be undefined somewhere."""
     undefined = False
@@ -132,7 +132,7 @@ def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, flo
     return low, high, undefined
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, bool]:
     """The range of a function of one argument, and whether it may be undefined somewhere."""
     if operation == NEGATE:
@@ -183,7 +183,7 @@ def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, boo
     return -math.inf, math.inf, True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def forward(
     lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int,
     box_low: FloatArray, box_high: FloatArray, state: FloatArray, g: int, anchors: int, low: FloatArray, high: FloatArray,
@@ -252,7 +252,7 @@ def forward(
     return undefined
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> tuple[float, float]:
     """An enclosure of the derivative over [a0, a1]; [f0, f1] is the function's range there."""
     if operation == NEGATE:
@@ -290,7 +290,7 @@ def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> t
     return -math.inf, math.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_to(slopes_low: FloatArray, slopes_high: FloatArray, i: int, s0: float, s1: float, d0: float, d1: float) -> None:
     p, q = product(s0, s1, d0, d1)
     low, high = slopes_low[i] + p, slopes_high[i] + q
@@ -298,7 +298,7 @@ def _add_to(slopes_low: FloatArray, slopes_high: FloatArray, i: int, s0: float, 
     slopes_high[i] = high if q == 0.0 else up(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def backward(
     lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int, state: FloatArray, g: int,
     anchors: int, low: FloatArray, high: FloatArray, slopes_low: FloatArray, slopes_high: FloatArray,

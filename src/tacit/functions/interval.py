@@ -61,7 +61,7 @@ def bounds_over_ball(
     if polynomial is None or polynomial.below or polynomial.needs or degree_of(polynomial.numerator()) > 2:
         return bounds
     builder = _builder(centre.shape[1])
-    row = builder.form(Coefficients.of(polynomial.numerator(), builder.space.scale))
+    row = builder.form(Coefficients.of(polynomial.numerator(), builder.space.scale), sign_only=False)
     result = np.empty((len(centre), 2))
     tables = builder.tables((REJECT, REJECT, REJECT))
     form_bounds_many(tables.numbers, row, tables.space, centre, radius, result)

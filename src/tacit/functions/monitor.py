@@ -75,6 +75,9 @@ class Monitor:
         self.tables: Tables = self._builder.tables(entry)
         self._programs = self._builder.compiled
         self.sound = not any(opaque.lipschitz is None for opaque, _ in self._programs.opaques)
+        questions = [node.question for node in self._builder.nodes]
+        self._bounds = np.array([q.static() or 0.0 if q.recipe is None else 0.0 for q in questions])
+        self._moving = [k for k, q in enumerate(questions) if q.recipe is None and q.threshold is None]
         self._factor_rows = np.array(list(self._builder.factor_forms.values()), dtype=np.int64)
 
     def values(self, points: FloatArray) -> FloatArray:
@@ -112,9 +115,10 @@ class Monitor:
         zones.answer[groups] = self.answers(estimates)
         bounds, signs, forms, anchors = self.tables.nodes[0, STATE_BOUND : STATE_ANCHORS + 1]
         sides = _track_bounds(self.goal, self.tracked(estimates)) if isinstance(self.goal, Track) else None
-        for k, node in enumerate(self._builder.nodes):
-            if node.question.recipe is None:
-                zones.state[groups, bounds + 1 + k] = node.question.bound(self._thresholds(node.question, estimates, sides))
+        zones.state[groups, bounds + 1 : bounds + 1 + len(self._bounds)] = self._bounds
+        for k in self._moving:
+            question = self._builder.nodes[k].question
+            zones.state[groups, bounds + 1 + k] = question.bound(self._thresholds(question, estimates, sides))
         if len(self._factor_rows):
             at = np.sign(self._at(self.tables.numbers[self._factor_rows], estimates))
             zones.state[groups, signs : signs + at.shape[1]] = at

@@ -128,9 +128,9 @@ class TableBuilder:
             self.factors.append((self.factor_forms[factor], int(known), times % 2, slot))
         return first, len(self.factors)
 
-    def form(self, coefficients: Coefficients) -> int:
-        """Keep a form; returns its row."""
-        whole = coefficients.whole()
+    def form(self, coefficients: Coefficients, *, sign_only: bool = True) -> int:
+        """Keep a form; returns its row. Where only its sign matters, it may be scaled to whole numbers."""
+        whole = coefficients.whole() if sign_only else None
         quadratic, linear, constant = (whole or coefficients).arrays(self.space.dimension)
         sizes = (np.array([np.linalg.norm(quadratic)]), np.array([np.linalg.norm(linear)]), np.array([abs(constant)]))
         grid = np.array([1.0 if whole else 0.0])

@@ -18,7 +18,7 @@ from tacit.functions._kernels import ball_inside
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
 
 ONE_GROUP, PER_KEY, PER_MEMBER = 0, 1, 2
-DONE, VIOLATED, EXHAUSTED, LOG_FULL = 0, 1, 2, 3
+DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
 RANDOM, LRU, OPPOSITE = 0, 1, 2
 
 
@@ -260,15 +260,18 @@ def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group,
-    policy, used, known, clock, dice, thrown, log, logged, order,
+    policy, used, known, clock, dice, thrown, log, logged, order, failed,
 ):  # fmt: skip
-    """``advance``, going on by itself where the violations of a step concern one group and balance.
+    """``advance``, going on by itself while every violated group balances.
 
-    Returns (why it stopped, next update, violations). Each balanced step is logged as: update, group, reporters,
-    members, and the members in the order they joined.
+    Returns (why it stopped, next update, how many groups do not balance; they are in ``failed``). Every resolution
+    is logged, group by group: update, group, reporters, members, and the members in the order they joined; the number
+    of members is negative when everyone was asked in vain.
     """
-    count = 0
+    n = local.shape[0]
     while first < end:
+        if logged[0] + (4 + n) * local.shape[1] > log.shape[0]:
+            return LOG_FULL, first, 0
         first, count = advance(
             first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
             local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
@@ -276,24 +279,32 @@ def advance_balancing(  # type: ignore[no-untyped-def]
         )  # fmt: skip
         if count == 0:
             break
-        g = out_group[0]
-        for k in range(count):
-            if out_group[k] != g:
-                return VIOLATED, first, count
-            order[k] = out_site[k]
-        members = _balance(
-            g, count, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-            policy, used, known, clock, dice, thrown, order,
-        )  # fmt: skip
-        if members == 0:
-            return EXHAUSTED, first, count
-        at = logged[0]
-        log[at], log[at + 1], log[at + 2], log[at + 3] = first - 1, g, count, members
-        for k in range(members):
-            log[at + 4 + k] = order[k]
-        logged[0] = at + 4 + members
-        if logged[0] + 4 + local.shape[0] > log.shape[0]:
-            return LOG_FULL, first, 0
+        by_group = np.argsort(out_group[:count] * n + out_site[:count])
+        exhausted = 0
+        k = 0
+        while k < count:
+            g = out_group[by_group[k]]
+            reporters = 0
+            while k < count and out_group[by_group[k]] == g:
+                order[reporters] = out_site[by_group[k]]
+                reporters += 1
+                k += 1
+            members = _balance(
+                g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
+                policy, used, known, clock, dice, thrown, order,
+            )  # fmt: skip
+            at = logged[0]
+            log[at], log[at + 1], log[at + 2], log[at + 3] = first - 1, g, reporters, members
+            if members == 0:
+                log[at + 3] = -n
+                members = n
+                failed[exhausted] = g
+                exhausted += 1
+            for m in range(members):
+                log[at + 4 + m] = order[m]
+            logged[0] = at + 4 + members
+        if exhausted > 0:
+            return EXHAUSTED, first, exhausted
     return DONE, first, 0
 
 

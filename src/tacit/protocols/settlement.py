@@ -101,6 +101,7 @@ class Settlement:
         self._pane = -1  # of the collection or resolution under way
         self._asked = float("-inf")
         self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
+        self._laggard = -1  # a site that the next pane waits for, so that most heartbeats need no look at all sites
         self._before = resolver.books.roster.copy()
         resolver.books.roster[:] = False
         resolver.available[:] = False
@@ -266,6 +267,11 @@ class Settlement:
                 more = self._next_pane(now)
         return out
 
+    @property
+    def _strangers(self) -> bool:
+        """Are there sites that are seen and do not count?"""
+        return len(self._seen) != int(np.count_nonzero(self.resolver.books.roster))
+
     def _newcomers(self) -> list[int]:
         """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
 
@@ -313,6 +319,8 @@ class Settlement:
         self._doubtful = set(self.stale)
 
     def _next_pane(self, now: float) -> list[Message] | None:
+        if not self._recollect and self._waits_for(self._laggard) and not self._strangers:
+            return None
         live = [(site, self._seen[site]) for site in self.roster if not self._seen[site].stale]
         late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
         claimed = min((seen.silent for _, seen in live), default=-1)
@@ -327,11 +335,21 @@ class Settlement:
         pane = self.settled + 1
         reports = [(site, seen.report.rows) for site, seen in live if seen.report and seen.report.pane == pane]
         reporters = {site for site, _ in reports}
-        if not reports or any(seen.silent < pane for site, seen in live if site not in reporters):
+        lagging = [site for site, seen in live if seen.silent < pane and site not in reporters]
+        if lagging or not reports:
+            self._laggard = max(lagging, key=lambda site: self._seen[site].heard, default=-1)
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
         return self._resolved(self.resolver.start(pane, reports), now)
+
+    def _waits_for(self, site: int) -> bool:
+        """Does the next pane wait for this very site, and not for so long that the backlog is in question?"""
+        seen = self._seen.get(site)
+        if seen is None or seen.stale or not self._counts(site) or seen.silent > self.settled:
+            return False
+        reported = seen.report is not None and seen.report.pane == self.settled + 1
+        return not reported and seen.closed - self.settled <= self._backlog
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
         """What the resolver said; unless it still waits for replies, its pane is done."""

@@ -91,12 +91,12 @@ class _Stopping(Engine):
         d = self.physical.dimension
         held = self._common + self._local[:, group]
         mass = held[:, :d] - self._anchor[:, group]
-        there = held.any(axis=1)
+        there = np.asarray(held.any(axis=1), dtype=np.bool_)
         if not self.physical.weighted:
             return mass * self.books.spread, there
         mass -= (held[:, d] - self._anchor_weight[:, group])[:, None] * np.nan_to_num(self.zones.estimate[group])
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(held[:, d:] > 0, mass / held[:, d:], 0.0), there
+            return np.asarray(np.where(held[:, d:] > 0, mass / held[:, d:], 0.0)), there
 
     def _place_windows(self) -> None:
         if not self._begun:

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.protocols._kernels import (
-    DONE,
     EXHAUSTED,
     LOG_FULL,
     LRU,
     OPPOSITE,
     RANDOM,
-    VIOLATED,
     advance,
     advance_balancing,
     check_groups,
@@ -67,8 +65,8 @@ class Outcome:
 class Engine:
     """Replays one watch with one protocol; ``run`` once.
 
-    The coordinator's resolutions that concern one group run inside the kernel and are counted from its log; those of
-    several groups, and all of them with ``by_hand``, go through the machines message by message. Both give the same.
+    The coordinator's resolutions run inside the kernel and are counted from its log; with ``by_hand`` they go through
+    the machine of protocols/threshold.py message by message. Both give the same.
     """
 
     def __init__(
@@ -94,7 +92,7 @@ class Engine:
         self._cascade = Cascade(monitor, self.zones, self.books)
         self._broadcasts = protocol == "broadcast"
         self._in_kernel = not (self._broadcasts or by_hand)
-        self._tally = Tally(n, d, weighted=physical.weighted)
+        self._tally = Tally(n, groups, d, weighted=physical.weighted)
         self._order_state = _order_state(order, n, groups, d, rng)
         self._sent = 0
         width = physical.rows.shape[1]
@@ -110,7 +108,8 @@ class Engine:
         self._old = (np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros((n, width)))
         self._out_site = np.zeros(n * groups, dtype=np.int64)
         self._out_group = np.zeros(n * groups, dtype=np.int64)
-        self._joined = np.zeros(n * groups, dtype=np.int64)
+        self._joined = np.zeros(n, dtype=np.int64)
+        self._failed = np.zeros(groups, dtype=np.int64)
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
         """Replay everything; ``progress`` hears (updates done, updates in all) now and then."""
@@ -132,49 +131,42 @@ class Engine:
             )  # fmt: skip
             if self._in_kernel:
                 tally = self._tally
-                why, done, violations = advance_balancing(
-                    *state, *self._order_state, tally.log, tally.size, self._joined
+                why, done, failed = advance_balancing(
+                    *state, *self._order_state, tally.log, tally.size, self._joined, self._failed
                 )
                 if why == EXHAUSTED:
-                    self._renew(done - 1, violations)
+                    self._renew(done - 1, self._failed[:failed].copy())
                 elif why == LOG_FULL:
                     self._count_log()
             else:
                 done, violations = advance(*state)
-                why = VIOLATED if violations else DONE
-            if why == VIOLATED:
-                self._resolve(done - 1, violations)
+                if violations:
+                    self._resolve(done - 1, violations)
             if progress is not None:
                 progress(done, total)
         self._count_log()
+        self._note_imbalance(np.arange(physical.groups))
         self.outcome.violations += self._tally.violations
         self.outcome.full_syncs = self._balancer.full_syncs
         return self.outcome
 
     def _count_log(self) -> None:
-        """Count what kernels resolved since the last time, and tell the books the slacks that came of it."""
-        resolved = self._tally.flush(self.outcome.ledger, self._balancer)
-        self.outcome.message_at.extend(resolved)
-        if self._in_kernel:
-            self.books.slack[:] = self.books.collected - self._anchor
+        """Count what kernels resolved since the last time."""
+        self.outcome.message_at.extend(self._tally.flush(self.outcome.ledger, self._balancer))
 
-    def _renew(self, update: int, violations: int) -> None:
-        """The kernel asked everyone and nobody balances: collect all, as the machine does, and make a new estimate."""
-        group = int(self._out_group[0])
-        self._tally.add_renewal(update, group, self._joined[: self.physical.sites], violations)
-        groups = np.array([group])
-        vectors = self._common + self._local[:, group]
-        self.books.collected[:, group] = vectors[:, : self.physical.dimension]
+    def _renew(self, update: int, groups: IntArray) -> None:
+        """The kernel asked everyone in vain: collect all, as the machine does, and make new estimates."""
+        self._note_imbalance(groups)
+        vectors = self._common[:, None] + self._local[:, groups]
+        self.books.collected[:, groups] = vectors[:, :, : self.physical.dimension]
         if self.physical.weighted:
-            self.books.weights[:, group] = vectors[:, -1]
+            self.books.weights[:, groups] = vectors[:, :, -1]
         self._balancer.new_estimates(groups)
-        self._anchor[:, group] = self.books.collected[:, group]
+        self._anchor[:, groups] = self.books.collected[:, groups]
         if self.physical.weighted:
-            self._anchor_weight[:, group] = self.books.weights[:, group]
-            self._told[:, group] = self.books.weights[:, group] == 0.0
+            self._anchor_weight[:, groups] = self.books.weights[:, groups]
+            self._told[:, groups] = self.books.weights[:, groups] == 0.0
         self._record(update, groups)
-        if self._tally.size[0] > len(self._tally.log) - 8 * self.physical.sites:
-            self._count_log()
 
     def _place_windows(self) -> None:
         """Every window starts empty, at its site's first row."""
@@ -207,7 +199,6 @@ class Engine:
         if self._broadcasts:
             self._broadcast(update, self._reports(sites, groups))
         else:
-            self._count_log()
             self._balance(update, self._reports(sites, groups))
         self.outcome.message_at.append((update, self._sent - before))
 
@@ -280,7 +271,7 @@ class Engine:
             self._told[site, groups] = weight == 0.0
 
     def _note_imbalance(self, groups: IntArray) -> None:
-        slack = self.books.slack[:, groups]
+        slack = self.books.collected[:, groups] - self._anchor[:, groups]
         size = float(np.abs(slack).sum(axis=0).max(initial=0.0))
         if size > 0:
             worst = float(np.abs(slack.sum(axis=0)).max()) / size

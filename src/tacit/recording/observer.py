@@ -79,7 +79,7 @@ class _Timeline:
 
 
 def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Blocks of (group, step, true vector) for every step at which a group's rows changed, in order of group or step."""
+    """Blocks of (group, step, true vector), for every step at which a group's rows changed."""
     row_added, row_removed = _when(physical, updates)
     blocks = _member_blocks if physical.mode == PER_MEMBER else _key_blocks
     for groups, steps, totals in blocks(physical, updates, row_added, row_removed):
@@ -249,7 +249,7 @@ def _doubt(expression: Expression, points: FloatArray) -> FloatArray:
 
 
 def _holds(goal: Condition, values: _Values, leniency: float) -> BoolArray:
-    """Does the condition hold with every margin given (leniency 1) or demanded (-1)? The doubt always helps the answer."""
+    """Does the condition hold, every margin given (leniency 1) or demanded (-1)? The doubt always helps the answer."""
     match goal:
         case Comparison(expression, operator, threshold, margin):
             above = values.of(expression) - threshold

@@ -2,7 +2,8 @@
 
 Choices, each sound by itself; what is chosen only changes how many messages are needed.
 
-- Only statistics that the goal needs are kept; those that are equal on every row (counts of columns without NULLs) become one.
+- Only statistics that the goal needs are kept; those that are equal on every row (counts of columns without NULLs)
+  become one.
 - *weighted* form (means, the seed's): when every expression is homogeneous of degree 0 in the statistics, they may all
   be divided by a shared count, which becomes the weight. *sums* otherwise.
 - Units: each component is divided by a power of two near its spread, so that balls are round where the data is; powers

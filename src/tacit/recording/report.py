@@ -20,7 +20,7 @@ __all__ = ["Alert", "Report", "alerts_of", "iso_time"]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A change of answer. ``side`` is above or below for one comparison, met or not met for several, None for tracking."""
+    """A change of answer. ``side``: above or below for one comparison, met or not met for several, None for tracking."""
 
     at: str
     side: str | None
@@ -70,14 +70,11 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Every key of the documentation; the observer's only when it walked along."""
-        names = [name for name in self.__slots__ if name not in ("alerts", "crossings", "missed", "spurious", "max_error")]
-        out = {name: getattr(self, name) for name in names}
+        seen_only = ("crossings", "missed", "spurious", "max_error")
+        out = {name: getattr(self, name) for name in self.__slots__ if name not in seen_only}
         out["alerts"] = [alert.as_dict() for alert in self.alerts]
         if self.missed is not None:
-            out |= {
-                "crossings": self.crossings, "missed": self.missed,
-                "spurious": self.spurious, "max_error": self.max_error,
-            }  # fmt: skip
+            out |= {name: getattr(self, name) for name in seen_only}
         return out
 
 

@@ -1,4 +1,4 @@
-"""Smaller recordings from one prepared recording: the first n sites, or some of the groups.
+"""Smaller recordings from one prepared recording: the first n sites or rows, or some of the groups.
 
 Sweeps over the number of sites and of groups use them, so that data is prepared once.
 """
@@ -13,7 +13,7 @@ from tacit.recording.stream import Recording
 from tacit.vocabulary import BoolArray, IntArray
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["draw_groups", "first_sites"]
+__all__ = ["draw_groups", "first_rows", "first_sites"]
 
 
 def first_sites(recording: Recording, count: int) -> Recording:
@@ -56,6 +56,16 @@ def draw_groups(recording: Recording, count: int, seed: int) -> Recording:
     return replace(
         recording, member=number[recording.member[kept]], member_ptr=before[recording.member_ptr], groups=names
     )
+
+
+def first_rows(recording: Recording, count: int) -> Recording:
+    """Only the first ``count`` events.
+
+    >>> small = Recording.from_arrays(t=[0, 1, 2], site=[0, 1, 0], present=[[1.0], [2.0], [3.0]])
+    >>> len(first_rows(small, 2))
+    2
+    """
+    return _rows(recording, np.arange(len(recording.t)) < count)
 
 
 def _rows(recording: Recording, kept: BoolArray) -> Recording:

@@ -1,8 +1,9 @@
 """Counts the messages of resolutions that kernels ran: a compact log in, ledger entries out.
 
-An entry is: update, group, how many reported, how many took part, and who, in the order they joined. A negative number
-of participants says that everyone was asked in vain and a new estimate went to all. From that every message of the
-coordinator's protocol follows, with its numbers and so its exact size.
+An entry is one group at one update: update, group, how many reported, how many took part, and who, in the order they
+joined. A negative number of participants says that everyone was asked in vain and a new estimate went to all. All that
+goes to one site in one round of one update is one message, whatever the number of groups; from that every message of
+the coordinator's protocol follows, with its numbers and so its exact size.
 """
 
 from __future__ import annotations
@@ -23,18 +24,11 @@ _CAPACITY = 1 << 20
 class Tally:
     """The log of one replay; ``flush`` turns it into ledger entries and brings the balancer's numbers up to date."""
 
-    def __init__(self, sites: int, dimension: int, *, weighted: bool) -> None:
-        self.log = np.empty(_CAPACITY + 8 * sites, dtype=np.int64)
+    def __init__(self, sites: int, groups: int, dimension: int, *, weighted: bool) -> None:
+        self.log = np.empty(max(_CAPACITY, 4 * (4 + sites) * groups), dtype=np.int64)
         self.size = np.zeros(1, dtype=np.int64)
         self.violations = 0
         self._sites, self._dimension, self._weighted = sites, dimension, weighted
-
-    def add_renewal(self, update: int, group: int, order: IntArray, reporters: int) -> None:
-        """Log a resolution that asked everyone and made a new estimate."""
-        at = int(self.size[0])
-        self.log[at : at + 4] = update, group, reporters, -len(order)
-        self.log[at + 4 : at + 4 + len(order)] = order
-        self.size[0] = at + 4 + len(order)
 
     def flush(self, ledger: Ledger, balancer: Balancer) -> list[tuple[int, int]]:
         """Count everything logged; returns (update, messages) of each resolution."""
@@ -49,57 +43,74 @@ class Tally:
         entry = np.repeat(np.arange(len(starts)), members)
         rank = np.arange(len(entry)) - np.repeat(np.cumsum(members) - members, members)
         site = self.log[starts[entry] + 4 + rank]
-        reported = rank < reporters[entry]
-        zone = self._zones(entry, site, signed, balancer)
-        self._reports(ledger, zone, entry[reported], site[reported], update, group, balancer)
-        asked_entry, asked = entry[~reported], site[~reported]
-        number = balancer.requests + 1 + np.arange(len(asked))
-        balancer.requests += len(asked)
-        pane, g, d = update[asked_entry], group[asked_entry], self._dimension
-        _count(ledger, "request", COORDINATOR, asked, bulk.request_sizes(asked, number, pane, g))
-        _count(ledger, "reply", None, asked, bulk.reply_sizes(asked, number, pane, g, d, self._weighted))
-        self._zone_messages(ledger, zone, update, group, signed, balancer)
-        spread = np.where(signed < 0, self._sites, members)
-        return list(zip(update.tolist(), (reporters + 2 * (members - reporters) + spread).tolist(), strict=True))
-
-    def _zones(self, entry: IntArray, site: IntArray, signed: IntArray, balancer: Balancer) -> tuple[IntArray, IntArray]:
-        """(entry, site) of every zone message; after a renewal every site gets one."""
-        balanced = signed[entry] > 0
-        renewed = np.flatnonzero(signed < 0)
-        entries = np.concatenate([entry[balanced], np.repeat(renewed, self._sites)])
-        sites = np.concatenate([site[balanced], np.tile(np.arange(self._sites), len(renewed))])
-        order = np.lexsort((entries, sites))
-        return entries[order], sites[order]
-
-    def _reports(
-        self, ledger: Ledger, zone: tuple[IntArray, IntArray], entry: IntArray, site: IntArray,
-        update: IntArray, group: IntArray, balancer: Balancer,
-    ) -> None:  # fmt: skip
-        width = len(update) + 1
-        keys = zone[1] * width + zone[0]
-        before = np.searchsorted(keys, site * width + entry) - np.searchsorted(keys, site * width)
-        sizes = bulk.report_sizes(
-            site, np.ones(len(site), dtype=np.int64), update[entry], balancer.versions[site] + before,
-            group[entry], self._dimension, self._weighted,
-        )  # fmt: skip
-        _count(ledger, "report", None, site, sizes)
+        turn = rank - reporters[entry]  # below 0: it reported; else the round in which it was asked
+        zones = self._zone_messages(ledger, balancer, update, group, signed, entry, site)
+        sent = [zones[1]]
+        told = turn < 0
+        pane, who, lists = _batches(update[entry[told]], np.zeros_like(turn[told]), site[told], group[entry[told]])
+        sent.append(pane)
+        version = balancer.versions[who] + _before(zones, who, pane)
+        once = np.ones(len(who), dtype=np.int64)
+        sizes = bulk.report_sizes(who, once, pane, version, lists, self._dimension, self._weighted)
+        _count(ledger, "report", None, who, sizes)
+        pane, who, lists = _batches(update[entry[~told]], turn[~told], site[~told], group[entry[~told]])
+        sent += [pane, pane]
+        if len(who):
+            number = balancer.requests + 1 + np.arange(len(who))
+            balancer.requests += len(who)
+            _count(ledger, "request", COORDINATOR, who, bulk.request_sizes(who, number, pane, lists))
+            replies = bulk.reply_sizes(who, number, pane, lists, self._dimension, self._weighted)
+            _count(ledger, "reply", None, who, replies)
+        balancer.versions += np.bincount(zones[0], minlength=self._sites)
+        when, count = np.unique(np.concatenate(sent), return_counts=True)
+        return list(zip(when.tolist(), count.tolist(), strict=True))
 
     def _zone_messages(
-        self, ledger: Ledger, zone: tuple[IntArray, IntArray], update: IntArray, group: IntArray,
-        signed: IntArray, balancer: Balancer,
-    ) -> None:  # fmt: skip
-        entry, site = zone
-        first = np.searchsorted(site, np.arange(self._sites))
-        version = balancer.versions[site] + 1 + np.arange(len(site)) - first[site]
-        adjusted = signed[entry] > 0
-        for kind, mine in (("adjust_slack", adjusted), ("new_estimate", ~adjusted)):
-            s, v, pane, g = site[mine], version[mine], update[entry[mine]], group[entry[mine]]
-            if kind == "adjust_slack":
-                sizes = bulk.adjust_sizes(s, v, pane, g, self._dimension)
-            else:
-                sizes = bulk.estimate_sizes(s, v, pane, self._sites, g, self._dimension)
-            _count(ledger, kind, COORDINATOR, s, sizes)
-        balancer.versions += np.bincount(site, minlength=self._sites)
+        self, ledger: Ledger, balancer: Balancer, update: IntArray, group: IntArray, signed: IntArray,
+        entry: IntArray, site: IntArray,
+    ) -> tuple[IntArray, IntArray]:  # fmt: skip
+        """Adjustments to the members of balanced groups, new estimates to all: (site, update) of each, by site."""
+        balanced = signed[entry] > 0
+        none = np.zeros(int(balanced.sum()), dtype=np.int64)
+        adjusted = _batches(update[entry[balanced]], none, site[balanced], group[entry[balanced]])
+        failed = np.flatnonzero(signed < 0)
+        everyone = np.tile(np.arange(self._sites), len(failed))
+        spread = np.repeat(failed, self._sites)
+        renewed = _batches(update[spread], np.zeros(len(spread), dtype=np.int64), everyone, group[spread])
+        who = np.concatenate([adjusted[1], renewed[1]])
+        pane = np.concatenate([adjusted[0], renewed[0]])
+        kind = np.repeat([0, 1], [len(adjusted[1]), len(renewed[1])])
+        order = np.lexsort((kind, pane, who))
+        first = np.searchsorted(who[order], np.arange(self._sites))
+        version = np.empty(len(who), dtype=np.int64)
+        version[order] = balancer.versions[who[order]] + 1 + np.arange(len(who)) - first[who[order]]
+        cut = len(adjusted[1])
+        if cut:
+            sizes = bulk.adjust_sizes(who[:cut], version[:cut], pane[:cut], adjusted[2], self._dimension)
+            _count(ledger, "adjust_slack", COORDINATOR, who[:cut], sizes)
+        if cut < len(who):
+            sizes = bulk.estimate_sizes(who[cut:], version[cut:], pane[cut:], self._sites, renewed[2], self._dimension)
+            _count(ledger, "new_estimate", COORDINATOR, who[cut:], sizes)
+        return who[order], pane[order]
+
+
+def _batches(
+    update: IntArray, turn: IntArray, site: IntArray, group: IntArray
+) -> tuple[IntArray, IntArray, bulk.Lists]:
+    """One message per (update, turn, site), in that order, with its groups: (update, site, groups)."""
+    order = np.lexsort((group, site, turn, update))
+    update, turn, site, group = update[order], turn[order], site[order], group[order]
+    new = np.ones(len(update), dtype=np.bool_)
+    new[1:] = (update[1:] != update[:-1]) | (turn[1:] != turn[:-1]) | (site[1:] != site[:-1])
+    starts = np.flatnonzero(new)
+    return update[starts], site[starts], bulk.Lists(group, starts)
+
+
+def _before(zones: tuple[IntArray, IntArray], site: IntArray, update: IntArray) -> IntArray:
+    """How many of the zone messages went to the site at earlier updates."""
+    width = int(max(zones[1].max(initial=0), update.max(initial=0))) + 2
+    keys = zones[0] * width + zones[1]
+    return np.searchsorted(keys, site * width + update) - np.searchsorted(keys, site * width)
 
 
 def _count(ledger: Ledger, kind: str, source: int | None, site: IntArray, sizes: IntArray) -> None:

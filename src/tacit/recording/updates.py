@@ -30,7 +30,7 @@ _FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """The steps of a replay. Update i sets the window of ``site[i]`` to rows ``lo[i]:hi[i]`` of the site-major order."""
+    """The steps of a replay: update i sets the window of ``site[i]`` to rows ``lo[i]:hi[i]``, site-major."""
 
     site: IntArray
     lo: IntArray

@@ -1,0 +1,37 @@
+"""Compile every kernel once, so that later processes load machine code: ``python -m tacit.recording.warm``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.functions.expressions import Variable
+from tacit.functions.goals import Comparison
+from tacit.functions.statistics import Statistic
+from tacit.language.plan import Every, WatchPlan, Window
+from tacit.recording.engine import Engine
+from tacit.recording.physical import physical_plan
+from tacit.recording.stream import Recording
+from tacit.recording.updates import updates_of
+
+__all__ = ["warm_kernels"]
+
+
+def warm_kernels() -> int:
+    """Replay a tiny watch with both protocols; returns the messages it took, which is all the same."""
+    rows = 40
+    value = np.sin(np.arange(rows))
+    recording = Recording.from_arrays(
+        t=np.arange(rows) * 1_000_000, site=np.arange(rows) % 2, present=np.stack([value, np.ones(rows)], axis=1)
+    )
+    mean = Variable(0) / Variable(1)
+    statistics = (Statistic("sum", "x"), Statistic("count", "1", nonnegative=True, count=True))
+    window = Window("rows", Every(rows=1), rows=5)
+    plan = WatchPlan("warm", "", "t", (("f", mean),), Comparison(mean, ">", 0.0), statistics, (), (), window)
+    updates = updates_of(recording, window, step="event")
+    physical = physical_plan(plan, recording)
+    outcomes = [Engine(physical, updates, protocol=protocol).run() for protocol in ("coordinator", "broadcast")]
+    return sum(outcome.ledger.messages for outcome in outcomes)
+
+
+if __name__ == "__main__":
+    warm_kernels()

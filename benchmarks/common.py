@@ -145,7 +145,12 @@ class Workbench:
         return file.stem if file is not None else f"generated {source}"
 
     def recording(
-        self, sentence: str | WatchPlan, source: str, *, site: str | None = None, parts: Callable[[Any], Any] | None = None
+        self,
+        sentence: str | WatchPlan,
+        source: str,
+        *,
+        site: str | None = None,
+        parts: Callable[[Any], Any] | None = None,
     ) -> tuple[WatchPlan, Recording]:
         """The plan and the rows it needs. ``parts`` narrows the data first (a DataFrame to a DataFrame)."""
         plan = parse_watch(sentence) if isinstance(sentence, str) else sentence
@@ -199,7 +204,9 @@ def _text(value: object) -> str:
 
 def figure(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 3.8) -> tuple[Figure, Any]:
     """A figure with plain, readable axes; ``axes`` is always two-dimensional."""
-    made, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained")
+    made, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
+    )
     for each in axes.flat:
         each.spines[["top", "right"]].set_visible(False)
         each.grid(True, color="#dddddd", linewidth=0.6)

@@ -48,10 +48,9 @@ def main(arguments: list[str]) -> int:
                     counts[policy] = mean(int(report.messages["total"]) for report in reports)
                 last = reports[-1]
                 baseline = counts["random"]
-                rows.append(
-                    (name, last.centralised["messages"], last.pane_shipping["messages"], round(baseline))
-                    + tuple(value for p in ("lru", "opposite") for value in (round(counts[p]), counts[p] / baseline))
-                )  # fmt: skip
+                found = [value for p in ("lru", "opposite") for value in (round(counts[p]), counts[p] / baseline)]
+                shipped = (last.centralised["messages"], last.pane_shipping["messages"])
+                rows.append((name, *shipped, round(baseline), *found))
                 if name == BAR and step == "event":
                     beaten = counts["lru"] < baseline
             columns = (

@@ -61,7 +61,10 @@ def _silence(rows: int) -> bool:
         if not case.grouped:
             site = physical.rows[: size // SITES]
             some = site[: max(3 * WINDOW, len(site) // 20)]
-            runs += [(lambda some=some: _numpy_rate(physical, site), []), (lambda some=some: _python_rate(physical, some), [])]
+            runs += [
+                (lambda some=some: _numpy_rate(physical, site), []),
+                (lambda some=some: _python_rate(physical, some), []),
+            ]
         for _ in range(RUNS):
             for measure, rates in runs:
                 rates.append(measure() / 1e6)
@@ -189,8 +192,22 @@ def _whole(bench: Workbench) -> bool:
         f"median of {runs} interleaved runs",
         ("who", "seconds", "million events/s", "messages", "violations", "full syncs"),
         [
-            ("tacit", median(ours), events / median(ours) / 1e6, report.messages["total"], report.violations, report.full_syncs),
-            ("plain Python", median(theirs), events / median(theirs) / 1e6, sum(said.values()), twin.violations, twin.full_syncs),
+            (
+                "tacit",
+                median(ours),
+                events / median(ours) / 1e6,
+                report.messages["total"],
+                report.violations,
+                report.full_syncs,
+            ),
+            (
+                "plain Python",
+                median(theirs),
+                events / median(theirs) / 1e6,
+                sum(said.values()),
+                twin.violations,
+                twin.full_syncs,
+            ),
         ],
     )
     central, panes = report.centralised["messages"], report.pane_shipping["messages"]

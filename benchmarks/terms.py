@@ -1,7 +1,7 @@
 """All terms of the news at once: one information gain watch per term, every answer judged.
 
-8,848 groups on the real data, 10 sites, windows of 500 documents. More than half of the terms have an empty cell in their
-table, so bounds must use the feasible set.
+8,848 groups on the real data, 10 sites, windows of 500 documents. More than half of the terms have an empty cell in
+their table, so bounds must use the feasible set.
 """
 
 from __future__ import annotations

@@ -38,7 +38,10 @@ WATCHES = (
     ),
     Watch("COUNT", "web", "COUNT(*) AS f", "f > 900 {margin}", ("", "MARGIN 90")),
     Watch("SUM", "web", "SUM(bytes) AS f", "f > 4000000 {margin}", ("", "MARGIN 400000")),
-    Watch("OR", "air", "AVG(so2) / AVG(no2) AS r, AVG(no2) AS n", "r > 0.5 {margin} OR n > 80 {margin}", ("", "MARGIN 0.02")),
+    Watch(
+        "OR", "air", "AVG(so2) / AVG(no2) AS r, AVG(no2) AS n", "r > 0.5 {margin} OR n > 80 {margin}",
+        ("", "MARGIN 0.02"),
+    ),
     Watch(
         "OR, requests", "web", "AVG(bytes) AS size, COUNT(*) AS n", "size > 6000 {margin} OR n > 2000 {margin}",
         ("", "MARGIN 50"),

@@ -15,7 +15,13 @@ from tacit._cache import cache_folder
 
 __all__ = ["use_numba_cache"]
 
-_SOURCES = ("functions/_kernels*.py", "functions/tables.py", "protocols/_kernels*.py", "vocabulary/arrays.py")
+_SOURCES = (
+    "functions/_jit.py",
+    "functions/_kernels*.py",
+    "functions/tables.py",
+    "protocols/_kernels*.py",
+    "vocabulary/arrays.py",
+)
 
 
 def use_numba_cache() -> Path:

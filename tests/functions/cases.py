@@ -37,7 +37,9 @@ STDDEV = root(VAR_SAMP)
 # count, x, xx, y, yy, xy, and the same as means
 CORR = Unary("unit", (x0 * x5 - x1 * x3) / root(nonnegative(x0 * x2 - x1 * x1) * nonnegative(x0 * x4 - x3 * x3)))
 CORR_MEANS = Unary("unit", (x4 - x0 * x2) / root(nonnegative(x1 - x0 * x0) * nonnegative(x3 - x2 * x2)))
-ENTROPY = (Unary("xlogx", x0 + x1 + x2) - (Unary("xlogx", x0) + Unary("xlogx", x1) + Unary("xlogx", x2))) / (x0 + x1 + x2)
+ENTROPY = (Unary("xlogx", x0 + x1 + x2) - (Unary("xlogx", x0) + Unary("xlogx", x1) + Unary("xlogx", x2))) / (
+    x0 + x1 + x2
+)
 
 
 def wobble(a: Array, b: Array) -> Array:
@@ -65,7 +67,13 @@ class Case:
     def monitor(self) -> Monitor:
         scale = None if self.scale is None else np.array(self.scale)
         return Monitor(
-            self.goal, [], self.dimension, nonnegative=self.known(), moments=self.moments, simplex=self.simplex, scale=scale
+            self.goal,
+            [],
+            self.dimension,
+            nonnegative=self.known(),
+            moments=self.moments,
+            simplex=self.simplex,
+            scale=scale,
         )
 
     def is_feasible(self, x: Array) -> Booleans:
@@ -194,21 +202,33 @@ CASES = (
     Case("quadratic 2", Comparison(x0 * x0 + 3.0 * x1**2.0, "<=", 2.0), 2, normal(2), exact=True),
     Case("quadratic 3", Comparison(x0 * x0 - x1 * x2 + x1, ">", 0.5), 3, normal(3), exact=True),
     Case("quadratic 4", Comparison(x0 * x1 - x2 * x3 + x0, ">=", 0.2, 0.01), 4, normal(4), exact=True),
-    Case("standard deviation", Comparison(STDDEV, ">", 1.5, 0.1), 3, lambda r: sums_of_pairs(r)[:3], PAIR[:3], VARIANCE),
+    Case(
+        "standard deviation", Comparison(STDDEV, ">", 1.5, 0.1), 3, lambda r: sums_of_pairs(r)[:3], PAIR[:3], VARIANCE
+    ),
     Case("correlation", Comparison(CORR, ">", 0.5, 0.05), 6, sums_of_pairs, PAIR, feasible=correlated_sums),
     Case("correlation of means", Comparison(CORR_MEANS, ">", 0.5), 5, means_of_pairs, PAIR_MEANS, feasible=correlated),
-    Case("correlation below", Comparison(CORR_MEANS, "<", -0.3, 0.02), 5, means_of_pairs, PAIR_MEANS, feasible=correlated),
+    Case(
+        "correlation below", Comparison(CORR_MEANS, "<", -0.3, 0.02), 5, means_of_pairs, PAIR_MEANS, feasible=correlated
+    ),
     Case("information gain", Comparison(GAIN, ">", 0.05), 4, table, TABLE),
     Case("gain below", Comparison(GAIN, "<=", 0.02, 0.005), 4, table, TABLE),
     Case("gain on the simplex", Comparison(GAIN, ">", 0.05), 4, simplex_table, TABLE, simplex=(0, 1, 2, 3)),
     Case("entropy", Comparison(ENTROPY, ">", 0.8), 3, lambda r: table(r)[:3] + 1.0, (True,) * 3),
     Case("chi-square", Comparison(CHI, ">", 10.0), 4, table, TABLE),
     Case("chi-square below", Comparison(CHI, "<", 10.0, 0.5), 4, table, TABLE),
-    Case("or", AnyOf((Comparison(x0 / x1, ">", 0.5), Comparison(x0, ">=", 6.0, 0.5))), 2, uniform(2, 0.0, 10.0), (True, True)),
+    Case(
+        "or",
+        AnyOf((Comparison(x0 / x1, ">", 0.5), Comparison(x0, ">=", 6.0, 0.5))),
+        2,
+        uniform(2, 0.0, 10.0),
+        (True, True),
+    ),
     Case(
         "and, or",
         AllOf((Comparison(x0 / x1, "<", 0.5), AnyOf((Comparison(x0, ">=", 6.0), Comparison(x1 * x0, "<", 9.0, 1.0))))),
-        2, uniform(2, 0.0, 10.0), (True, True),
+        2,
+        uniform(2, 0.0, 10.0),
+        (True, True),
     ),  # fmt: skip
     Case("abs", Comparison(Unary("abs", x0 - x1), ">", 0.7), 2, normal(2)),
     Case("abs below", Comparison(Unary("abs", x0 * x1), "<", 0.7), 2, normal(2)),

@@ -51,7 +51,9 @@ def test_whole_numbers_in_two_dimensions() -> None:
     goal = Comparison(x0 - 2.0 * x1, ">", 3.0)
     assert inside(goal, (5.0, 1.0), (4.0, 3.0), known=False)  # f(e) = T and straight away from it
     assert not inside(goal, (5.0, 1.0), (4.0, 1.0), known=False)  # the ball bulges over the threshold
-    assert inside(Comparison(x0 / x1, ">", 2.0), (2.0, 1.0), (1.0, 3.0)) is inside(goal, (5.0, 1.0), (4.0, 3.0), known=False)
+    assert inside(Comparison(x0 / x1, ">", 2.0), (2.0, 1.0), (1.0, 3.0)) is inside(
+        goal, (5.0, 1.0), (4.0, 3.0), known=False
+    )
 
 
 def test_a_ball_of_radius_zero_is_silent() -> None:

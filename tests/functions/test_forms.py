@@ -27,7 +27,9 @@ def test_degree(expression: Expression, expected: float | None) -> None:
     assert degree(expression) == expected
     if expected is not None:
         points = np.random.default_rng(0).uniform(1.0, 4.0, size=(20, 6)) + np.array([0, 0, 9, 0, 9, 0])
-        np.testing.assert_allclose(value(expression, 3.0 * points), 3.0**expected * value(expression, points), rtol=1e-9)
+        np.testing.assert_allclose(
+            value(expression, 3.0 * points), 3.0**expected * value(expression, points), rtol=1e-9
+        )
 
 
 def test_means_form_has_the_same_value() -> None:

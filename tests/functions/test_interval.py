@@ -45,7 +45,9 @@ def judge(expression: Expression, points: np.ndarray, low: float, high: float) -
 
 
 @settings(max_examples=300, deadline=None)
-@given(expressions, st.lists(st.tuples(numbers, st.floats(0.0, 2.0)), min_size=D, max_size=D), st.integers(0, 2**32 - 1))
+@given(
+    expressions, st.lists(st.tuples(numbers, st.floats(0.0, 2.0)), min_size=D, max_size=D), st.integers(0, 2**32 - 1)
+)
 def test_boxes_contain_values(expression: Expression, sides: list[tuple[float, float]], seed: int) -> None:
     low = np.array([a for a, _ in sides])
     high = low + np.array([b for _, b in sides])

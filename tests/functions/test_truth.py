@@ -31,12 +31,23 @@ def test_comparisons(operator: str, holds: list[int], may: list[int], may_not: l
 def test_both_answers_are_right_within_the_margin_only() -> None:
     goal = AnyOf((Comparison(x0 / x1, ">", 5.0, 1.0), AllOf((Comparison(x0, "<", 4.0, 2.0), Comparison(x1, ">", 9.0)))))
     assert (may_say_met(goal, POINTS) | may_say_not_met(goal, POINTS)).all()
-    assert (may_say_met(goal, POINTS) & may_say_not_met(goal, POINTS)).tolist() == [False, False, True, True, False, False]
+    assert (may_say_met(goal, POINTS) & may_say_not_met(goal, POINTS)).tolist() == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_tracking() -> None:
     goal = Track(x0 / x1, 2.0)
     truth = np.array([[6.0, 2.0], [6.0, 0.0], [6.0, 0.0], [6.0, 2.0]])
-    np.testing.assert_array_equal(tracking_error(goal, truth, np.array([4.0, np.nan, 1.0, np.nan])), [0.5, 0.0, np.inf, np.inf])
+    np.testing.assert_array_equal(
+        tracking_error(goal, truth, np.array([4.0, np.nan, 1.0, np.nan])), [0.5, 0.0, np.inf, np.inf]
+    )
     percent = Track(x0, 10.0, percent=True)
-    np.testing.assert_allclose(tracking_error(percent, np.array([[100.0], [0.0], [0.0]]), np.array([95.0, 0.0, 1.0])), [0.5, 0, np.inf])
+    np.testing.assert_allclose(
+        tracking_error(percent, np.array([[100.0], [0.0], [0.0]]), np.array([95.0, 0.0, 1.0])), [0.5, 0, np.inf]
+    )

@@ -46,7 +46,7 @@ def _demo(seconds: int, out: Path, json_: bool) -> int:
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out} is not a folder")
     text = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
-    settings = Settings(verify=True)
+    settings = Settings(step="pane", verify=True)  # as a live watch is checked
     console = output()
     runs: list[Run] = []
     with progress() as bar:

@@ -17,7 +17,7 @@ from tacit.language.explain import goal_text, window_text
 from tacit.language.plan import WatchPlan
 from tacit.recording.report import Alert, Report
 from tacit.recording.run import Run
-from tacit.recording.summary import baseline_words, final_answers, observer_words
+from tacit.recording.summary import baseline_words, final_answers, group_label, observer_words
 from tacit.vocabulary.answers import MET, UNKNOWN
 
 __all__ = ["alert_lines", "answer_words", "costs_table", "print_run", "size_text", "table_of", "when_text"]
@@ -38,7 +38,7 @@ def print_run(console: Console, run: Run) -> None:
         ("window", Text(f"{window_text(plan.window)}; checked after every {report.step}")),
         ("messages", costs_table(report)),
         ("violations", Text(_violation_words(report))),
-        ("alerts", Text("\n".join(alert_lines(report.alerts)))),
+        ("alerts", Text("\n".join(alert_lines(plan, report.alerts)))),
         ("promise", Text(report.guarantee)),
     ]
     if (verdict := observer_words(report)) is not None:
@@ -64,7 +64,9 @@ def answer_words(run: Run) -> str:
         if isinstance(goal, Track):
             return f"{label} of {len(groups):,} groups, each {run.replay.report.guarantee}"
         met = final.met
-        shown = ", ".join(f"{groups[g]} ({final.values[g]:.4g})" for g in met[:GROUPS_SHOWN].tolist())
+        shown = ", ".join(
+            f"{group_label(run.plan, groups[g])} ({final.values[g]:.4g})" for g in met[:GROUPS_SHOWN].tolist()
+        )
         more = f" and {len(met) - GROUPS_SHOWN:,} more" if len(met) > GROUPS_SHOWN else ""
         return f"met for {len(met):,} of {len(groups):,} groups at the end" + (f": {shown}{more}" if shown else "")
     value = float(final.values[0])
@@ -98,13 +100,14 @@ def costs_table(report: Report) -> Table:
     return table
 
 
-def alert_lines(alerts: Sequence[Alert]) -> list[str]:
+def alert_lines(plan: WatchPlan, alerts: Sequence[Alert]) -> list[str]:
     """The first alerts with their times, and how many more there are."""
     if not alerts:
         return ["none"]
     lines = [f"{len(alerts):,}"]
     for alert in alerts[:ALERTS_SHOWN]:
-        parts = [when_text(alert.at), alert.group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]
+        group = None if alert.group is None else group_label(plan, alert.group)
+        parts = [when_text(alert.at), group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]
         lines.append("  ".join(part for part in parts if part is not None))
     if len(alerts) > ALERTS_SHOWN:
         lines.append(f"and {len(alerts) - ALERTS_SHOWN:,} more")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-
 import numpy as np
 
 from tacit.functions._jit import kernel
@@ -86,8 +85,20 @@ def _walk(
         kind, form = nodes[k, QUESTION], nodes[k, FORM]
         proved, sign = False, 1.0
         if kind == BY_PROGRAM:
-            proved = program_proved(tables, zones, nodes[k, PART_FIRST], nodes[k, PART_LAST], bound, above, strict,
-                                    lenient, g, q, radius, boxes_max)
+            proved = program_proved(
+                tables,
+                zones,
+                nodes[k, PART_FIRST],
+                nodes[k, PART_LAST],
+                bound,
+                above,
+                strict,
+                lenient,
+                g,
+                q,
+                radius,
+                boxes_max,
+            )
             sign = 0.0
         elif bound == (math.inf if above else -math.inf):
             sign = 0.0
@@ -97,11 +108,27 @@ def _walk(
             if bound == (-math.inf if above else math.inf):
                 proved = True
             elif kind == BY_ENTROPY:
-                proved = entropy_positive(numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], bound,
-                                          sign if above else -sign, strict, space, estimate, g, q, radius, rounds)
+                proved = entropy_positive(
+                    numbers,
+                    nodes[k, PART_FIRST],
+                    nodes[k, PART_LAST],
+                    nodes[k, LINEAR],
+                    bound,
+                    sign if above else -sign,
+                    strict,
+                    space,
+                    estimate,
+                    g,
+                    q,
+                    radius,
+                    rounds,
+                )
             else:
-                source, row, at = (numbers, form, 0) if form >= 0 else (
-                    state, g, nodes[0, STATE_FORMS] + (-1 - form) * numbers.shape[1])
+                source, row, at = (
+                    (numbers, form, 0)
+                    if form >= 0
+                    else (state, g, nodes[0, STATE_FORMS] + (-1 - form) * numbers.shape[1])
+                )
                 proved = form_positive(source, row, at, space, estimate, g, q, radius, sign, strict)
         if proved:
             trail[0] += 1
@@ -121,7 +148,12 @@ def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
 
 @kernel()
 def shortcut_inside(
-    nodes: IntArray, numbers: FloatArray, space: FloatArray, estimate: FloatArray, state: FloatArray, g: int,
+    nodes: IntArray,
+    numbers: FloatArray,
+    space: FloatArray,
+    estimate: FloatArray,
+    state: FloatArray,
+    g: int,
     u: FloatArray,
 ) -> bool:
     """``ball_inside`` by the group's shortcut alone; False when that does not decide.
@@ -140,12 +172,23 @@ def shortcut_inside(
         return quick_positive(state, at, estimate, g, u, radius)
     k = int(-way)
     return entropy_positive(
-        numbers, nodes[k, PART_FIRST], nodes[k, PART_LAST], nodes[k, LINEAR], state[g, nodes[0, STATE_BOUND] + k],
-        1.0 if nodes[k, ABOVE] == 1 else -1.0, nodes[k, STRICT] == 1, space, estimate, g, u, radius, 3,
+        numbers,
+        nodes[k, PART_FIRST],
+        nodes[k, PART_LAST],
+        nodes[k, LINEAR],
+        state[g, nodes[0, STATE_BOUND] + k],
+        1.0 if nodes[k, ABOVE] == 1 else -1.0,
+        nodes[k, STRICT] == 1,
+        space,
+        estimate,
+        g,
+        u,
+        radius,
+        3,
     )
 
 
-@kernel()
+@kernel(inline="always")
 def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
     estimate = zones.estimate
@@ -165,20 +208,23 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
 @kernel()
 def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArray, result: BoolArray) -> None:
     """``ball_inside`` for many points, each after the test of the safe radius."""
-    estimate, radius = zones.estimate, zones.radius
+    estimate, safe, state = zones.estimate, zones.radius, zones.state
+    nodes, numbers, space = tables.nodes, tables.numbers, tables.space
     for i in range(groups.shape[0]):
         g = groups[i]
         square = 0.0
         for j in range(drifts.shape[1]):
             square += (drifts[i, j] - estimate[g, j]) ** 2
-        if math.sqrt(square) <= radius[g] * (1.0 - 1e-15):
-            result[i] = True
-        else:
-            result[i] = ball_inside(tables, zones, g, drifts[i])
+        result[i] = math.sqrt(square) <= safe[g] * (1.0 - 1e-15)
+        if not result[i]:
+            u = drifts[i]
+            result[i] = shortcut_inside(nodes, numbers, space, estimate, state, g, u) or ball_inside(
+                tables, zones, g, u
+            )
 
 
-@kernel()
-def safe_radius(tables: Tables, zones: Zones, g: int, trail: IntArray) -> float:
+@kernel(inline="always")
+def _safe_radius(tables: Tables, zones: Zones, g: int, trail: IntArray) -> float:
     """A radius within which every ball around the estimate is proved: found by doubling and bisection.
 
     ``trail`` keeps the questions that proved it.
@@ -216,7 +262,7 @@ def safe_radius(tables: Tables, zones: Zones, g: int, trail: IntArray) -> float:
     return low * (1.0 - 1e-12)
 
 
-@kernel()
+@kernel(inline="always")
 def _find_shortcut(tables: Tables, zones: Zones, g: int, trail: IntArray) -> None:
     """The questions that carried the answer: all of them proved is enough (where there are only AND and OR).
 
@@ -235,12 +281,12 @@ def _find_shortcut(tables: Tables, zones: Zones, g: int, trail: IntArray) -> Non
         kind, lenient = nodes[k, QUESTION], nodes[k, LENIENT] == 1
         if kind == BY_PROGRAM or (kind == BY_FORM and tables.space[d + 1] != 0.0):
             return
-        if count + nodes[k, FACTOR_LAST] - nodes[k, FACTOR_FIRST] >= max(room, 1):
-            return
         sign = 1.0
         for f in range(nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST]):
             if lists[f, 1] == 1 and lenient:
                 continue
+            if count >= room:
+                return
             factor_sign = state[g, nodes[0, STATE_SIGN] + lists[f, 3]]
             quick_write(state, to, g, count, numbers, lists[f, 0], 0, factor_sign, d)
             count += 1
@@ -251,6 +297,8 @@ def _find_shortcut(tables: Tables, zones: Zones, g: int, trail: IntArray) -> Non
         if kind == BY_ENTROPY:
             entropies += 1
             continue
+        if count >= room:
+            return
         form = nodes[k, FORM]
         if form >= 0:
             quick_write(state, to, g, count, numbers, form, 0, sign, d)
@@ -268,5 +316,5 @@ def radius_many(tables: Tables, zones: Zones, groups: IntArray) -> None:
     """Set the safe radius and the shortcut of each group."""
     trail = np.empty(TRAIL, dtype=np.int64)
     for i in range(groups.shape[0]):
-        zones.radius[groups[i]] = safe_radius(tables, zones, groups[i], trail)
+        zones.radius[groups[i]] = _safe_radius(tables, zones, groups[i], trail)
         _find_shortcut(tables, zones, groups[i], trail)

@@ -72,8 +72,19 @@ def _chord(low: float, high: float) -> tuple[float, float]:
 
 @kernel()
 def entropy_positive(
-    numbers: FloatArray, first: int, last: int, at: int, threshold: float, sign: float, strict: bool,
-    space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float, rounds: int,
+    numbers: FloatArray,
+    first: int,
+    last: int,
+    at: int,
+    threshold: float,
+    sign: float,
+    strict: bool,
+    space: FloatArray,
+    p: FloatArray,
+    g: int,
+    q: FloatArray,
+    radius: float,
+    rounds: int,
 ) -> bool:
     """Is sign * (E(x) - threshold * N(x)) > 0 (or >= 0) on ball and feasible set?
 
@@ -105,7 +116,11 @@ def entropy_positive(
             else:
                 share = u / (u + v) if u > 0.0 and v > 0.0 else (0.0 if v > 0.0 else 1.0)
                 work[TOUCH, k] = min(max(share, 0.9 * low + 0.1 * high), 0.1 * low + 0.9 * high)
-            size += 4.0 * abs(weight) * (abs(u) + abs(v) + radius * math.sqrt(numbers[row, NORM_UU] + numbers[row, NORM_VV]))
+            size += (
+                4.0
+                * abs(weight)
+                * (abs(u) + abs(v) + radius * math.sqrt(numbers[row, NORM_UU] + numbers[row, NORM_VV]))
+            )
         else:
             spread = radius * math.sqrt(numbers[row, NORM_UU]) * (1.0 + 1e-14) + 1e-15 * abs(u)
             low, high = max(0.0, u - spread), max(u + spread, 0.0)

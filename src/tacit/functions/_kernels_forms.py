@@ -105,7 +105,9 @@ def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> 
 
 
 @kernel()
-def _affine_exactly(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool) -> bool:
+def _affine_exactly(
+    forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool
+) -> bool:
     """The same question in integers: S + sqrt(R) <= 0 as S <= 0 and S^2 >= R. False when they do not fit."""
     d = q.shape[0]
     grid = forms[row, at + GRID]
@@ -138,7 +140,9 @@ def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
 
 
 @kernel()
-def _moves_away(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, error: float) -> bool:
+def _moves_away(
+    forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, error: float
+) -> bool:
     """One component alone counts and alone moved, away from the threshold: the answer at p holds up to q."""
     place, moved = -1, 0
     value = sign * forms[row, at + AT_ZERO]
@@ -157,8 +161,16 @@ def _moves_away(forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: 
 
 @kernel()
 def form_positive(
-    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
-    sign: float, strict: bool,
+    forms: FloatArray,
+    row: int,
+    at: int,
+    space: FloatArray,
+    p: FloatArray,
+    g: int,
+    q: FloatArray,
+    radius: float,
+    sign: float,
+    strict: bool,
 ) -> bool:
     """Is sign * form > 0 (or >= 0) on the whole ball (where it meets the plane)?"""
     d = q.shape[0]
@@ -198,7 +210,11 @@ def form_positive(
                 inner += forms[row, at + start + i * d + j] * middle(p, g, q, space, shift, j)
             slope = forms[row, at + HEADER + i] + 2.0 * inner - along * space[i]
             steep += slope * slope
-    error = slip * (forms[row, at + SIZE_CONSTANT] + forms[row, at + SIZE_LINEAR] * reach + forms[row, at + SIZE_QUADRATIC] * reach * reach)
+    error = slip * (
+        forms[row, at + SIZE_CONSTANT]
+        + forms[row, at + SIZE_LINEAR] * reach
+        + forms[row, at + SIZE_QUADRATIC] * reach * reach
+    )
     most = max(0.0, -sign * (forms[row, at + EIGEN_LEAST] if sign > 0.0 else forms[row, at + EIGEN_MOST]))
     if value + radius * math.sqrt(steep) + radius * radius * most + error < 0.0:
         return True
@@ -209,19 +225,37 @@ def form_positive(
 
 @kernel()
 def _affine_otherwise(
-    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
-    radius: float, sign: float, strict: bool, error: float,
+    forms: FloatArray,
+    row: int,
+    at: int,
+    space: FloatArray,
+    p: FloatArray,
+    g: int,
+    q: FloatArray,
+    shift: float,
+    radius: float,
+    sign: float,
+    strict: bool,
+    error: float,
 ) -> bool:
     """The plain bound failed: try exact integers, then the part of the ball in the non-negative orthant."""
     d = q.shape[0]
     plain = space[d + 1] == 0.0
-    if plain and _is_between(p, g, q, radius) and (
-        _affine_exactly(forms, row, at, p, g, q, sign, strict) or _moves_away(forms, row, at, p, g, q, sign, error)
+    if (
+        plain
+        and _is_between(p, g, q, radius)
+        and (
+            _affine_exactly(forms, row, at, p, g, q, sign, strict) or _moves_away(forms, row, at, p, g, q, sign, error)
+        )
     ):
         return True
     crosses = False
     for j in range(d):
-        if space[d + 2 + j] != 0.0 and middle(p, g, q, space, shift, j) < radius and sign * forms[row, at + HEADER + j] > 0.0:
+        if (
+            space[d + 2 + j] != 0.0
+            and middle(p, g, q, space, shift, j) < radius
+            and sign * forms[row, at + HEADER + j] > 0.0
+        ):
             crosses = True
     if not crosses and plain:
         return False
@@ -235,8 +269,19 @@ def _affine_otherwise(
 
 @kernel()
 def _climb(
-    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, shift: float,
-    radius: float, sign: float, value: float, most: float, decide: bool,
+    forms: FloatArray,
+    row: int,
+    at: int,
+    space: FloatArray,
+    p: FloatArray,
+    g: int,
+    q: FloatArray,
+    shift: float,
+    radius: float,
+    sign: float,
+    value: float,
+    most: float,
+    decide: bool,
 ) -> float:
     """How far the mirrored form can climb from the centre to the edge of the ball: the trust-region equation.
 
@@ -291,7 +336,14 @@ def _climb(
 
 @kernel()
 def form_floor(
-    forms: FloatArray, row: int, at: int, space: FloatArray, p: FloatArray, g: int, q: FloatArray, radius: float,
+    forms: FloatArray,
+    row: int,
+    at: int,
+    space: FloatArray,
+    p: FloatArray,
+    g: int,
+    q: FloatArray,
+    radius: float,
     sign: float,
 ) -> float:
     """A lower bound of sign * form on the ball, exact but for rounding."""
@@ -322,7 +374,9 @@ def form_floor(
 
 
 # A shortcut: how many forms, then for each of them these numbers, its b and its A, signed so that it must be above 0.
-QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR, QUICK_QUADRATIC, QUICK_HEADER = range(8)
+QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR, QUICK_QUADRATIC, QUICK_HEADER = range(
+    8
+)
 
 
 @kernel()

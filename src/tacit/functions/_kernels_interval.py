@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 
-
 from tacit.functions._jit import kernel
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
+# Rows of the registers: the interval of each value, then the interval of the slope by it
+LOW, HIGH, SLOPE, REGISTER_ROWS = 0, 1, 2, 4
 EPSILON = 2.3e-16  # a little above one unit in the last place
 TINY = 5e-324
 HUGE = 1.7976931348623157e308
@@ -25,8 +26,32 @@ LOG2_E = 1.0 / math.log(2.0)
 XLOGX_AT = math.exp(-1.0)
 XLOGX_MIN = -0.5307378454230254  # -1 / (e ln 2), rounded down
 
-(CONSTANT, VARIABLE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, ABSOLUTE, ROOT, EXPONENTIAL, LOGARITHM, SINE, COSINE,
- TANH, SIGMOID, XLOGX, NONNEGATIVE, UNIT, POWER_INTEGER, POWER_REAL, POWER, LEAST, GREATEST, OPAQUE) = range(24)
+(
+    CONSTANT,
+    VARIABLE,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    NEGATE,
+    ABSOLUTE,
+    ROOT,
+    EXPONENTIAL,
+    LOGARITHM,
+    SINE,
+    COSINE,
+    TANH,
+    SIGMOID,
+    XLOGX,
+    NONNEGATIVE,
+    UNIT,
+    POWER_INTEGER,
+    POWER_REAL,
+    POWER,
+    LEAST,
+    GREATEST,
+    OPAQUE,
+) = range(24)
 
 
 @kernel()
@@ -119,16 +144,16 @@ def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, flo
         if a0 <= 0.0 <= a1:
             if not whole or int(n) % 2 == 0:
                 far = max(-a0, a1)
-                return (max(0.0, down_far(far ** n)) if far > 0.0 else 0.0), math.inf, True
+                return (max(0.0, down_far(far**n)) if far > 0.0 else 0.0), math.inf, True
             return -math.inf, math.inf, True
-        p, q = a0 ** n, a1 ** n
+        p, q = a0**n, a1**n
         return down_far(min(p, q)), up_far(max(p, q)), undefined
     if whole and int(n) % 2 == 0:
         far = max(abs(a0), abs(a1))
         near = 0.0 if a0 <= 0.0 <= a1 else min(abs(a0), abs(a1))
-        return max(0.0, down_far(near ** n)), up_far(far ** n), undefined
-    low = 0.0 if a0 == 0.0 else down_far(a0 ** n)
-    high = 0.0 if a1 == 0.0 else up_far(a1 ** n)
+        return max(0.0, down_far(near**n)), up_far(far**n), undefined
+    low = 0.0 if a0 == 0.0 else down_far(a0**n)
+    high = 0.0 if a1 == 0.0 else up_far(a1**n)
     return low, high, undefined
 
 
@@ -185,70 +210,98 @@ def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, boo
 
 @kernel()
 def forward(
-    lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int,
-    box_low: FloatArray, box_high: FloatArray, state: FloatArray, g: int, anchors: int, low: FloatArray, high: FloatArray,
+    lists: IntArray,
+    numbers: FloatArray,
+    space: FloatArray,
+    start: int,
+    stop: int,
+    boxes: FloatArray,
+    box: int,
+    state: FloatArray,
+    g: int,
+    anchors: int,
+    registers: FloatArray,
 ) -> bool:
-    """Fill the registers' intervals over the box; True when the expression may be undefined somewhere in it."""
+    """Fill the registers' intervals (rows LOW and HIGH) over a box, ``boxes[box]``: its low and its high corner.
+
+    True when the expression may be undefined somewhere in it.
+    """
     undefined = False
-    scale = 2 * box_low.shape[0] + 2
+    scale = 2 * boxes.shape[2] + 2
     for row in range(start, stop):
         i = row - start
         operation, a, b = lists[row, 0], lists[row, 1], lists[row, 2]
         if operation == CONSTANT:
-            low[i] = high[i] = numbers[a, 0]
+            registers[LOW, i] = registers[HIGH, i] = numbers[a, 0]
         elif operation == VARIABLE:
-            low[i], high[i] = box_low[a] * space[scale + a], box_high[a] * space[scale + a]
+            registers[LOW, i], registers[HIGH, i] = (
+                boxes[box, 0, a] * space[scale + a],
+                boxes[box, 1, a] * space[scale + a],
+            )
         elif operation == ADD:
-            x, y = low[a] + low[b], high[a] + high[b]
-            low[i] = x if x == 0.0 else down(x)
-            high[i] = y if y == 0.0 else up(y)
-            if low[a] >= 0.0 and low[b] >= 0.0:
-                low[i] = max(low[i], low[a], low[b])
+            x, y = registers[LOW, a] + registers[LOW, b], registers[HIGH, a] + registers[HIGH, b]
+            registers[LOW, i] = x if x == 0.0 else down(x)
+            registers[HIGH, i] = y if y == 0.0 else up(y)
+            if registers[LOW, a] >= 0.0 and registers[LOW, b] >= 0.0:
+                registers[LOW, i] = max(registers[LOW, i], registers[LOW, a], registers[LOW, b])
         elif operation == SUBTRACT:
             if a == b:
-                low[i] = high[i] = 0.0
+                registers[LOW, i] = registers[HIGH, i] = 0.0
             else:
-                x, y = low[a] - high[b], high[a] - low[b]
-                low[i] = x if x == 0.0 else down(x)
-                high[i] = y if y == 0.0 else up(y)
+                x, y = registers[LOW, a] - registers[HIGH, b], registers[HIGH, a] - registers[LOW, b]
+                registers[LOW, i] = x if x == 0.0 else down(x)
+                registers[HIGH, i] = y if y == 0.0 else up(y)
         elif operation == MULTIPLY:
-            low[i], high[i] = product(low[a], high[a], low[b], high[b])
+            registers[LOW, i], registers[HIGH, i] = product(
+                registers[LOW, a], registers[HIGH, a], registers[LOW, b], registers[HIGH, b]
+            )
             if a == b:
-                low[i] = max(low[i], 0.0)
+                registers[LOW, i] = max(registers[LOW, i], 0.0)
         elif operation == DIVIDE:
-            undefined = undefined or (low[b] <= 0.0 <= high[b])
-            r0, r1 = reciprocal(low[b], high[b])
-            low[i], high[i] = product(low[a], high[a], r0, r1)
+            undefined = undefined or (registers[LOW, b] <= 0.0 <= registers[HIGH, b])
+            r0, r1 = reciprocal(registers[LOW, b], registers[HIGH, b])
+            registers[LOW, i], registers[HIGH, i] = product(registers[LOW, a], registers[HIGH, a], r0, r1)
         elif operation == POWER_INTEGER or operation == POWER_REAL:
-            low[i], high[i], hole = power_range(low[a], high[a], numbers[b, 0], operation == POWER_INTEGER)
+            registers[LOW, i], registers[HIGH, i], hole = power_range(
+                registers[LOW, a], registers[HIGH, a], numbers[b, 0], operation == POWER_INTEGER
+            )
             undefined = undefined or hole
         elif operation == POWER:
-            if low[a] > 0.0:
-                l0, l1, _ = unary_range(LOGARITHM, low[a], high[a])
-                e0, e1 = product(l0, l1, low[b], high[b])
-                low[i], high[i], hole = unary_range(EXPONENTIAL, e0, e1)
+            if registers[LOW, a] > 0.0:
+                l0, l1, _ = unary_range(LOGARITHM, registers[LOW, a], registers[HIGH, a])
+                e0, e1 = product(l0, l1, registers[LOW, b], registers[HIGH, b])
+                registers[LOW, i], registers[HIGH, i], hole = unary_range(EXPONENTIAL, e0, e1)
                 undefined = undefined or hole
             else:
-                low[i], high[i], undefined = -math.inf, math.inf, True
+                registers[LOW, i], registers[HIGH, i], undefined = -math.inf, math.inf, True
         elif operation == LEAST:
-            low[i], high[i] = min(low[a], low[b]), min(high[a], high[b])
+            registers[LOW, i], registers[HIGH, i] = (
+                min(registers[LOW, a], registers[LOW, b]),
+                min(registers[HIGH, a], registers[HIGH, b]),
+            )
         elif operation == GREATEST:
-            low[i], high[i] = max(low[a], low[b]), max(high[a], high[b])
+            registers[LOW, i], registers[HIGH, i] = (
+                max(registers[LOW, a], registers[LOW, b]),
+                max(registers[HIGH, a], registers[HIGH, b]),
+            )
         elif operation == OPAQUE:
             # |f(y) - f(y_e)| <= L |y - y_e|; the anchor holds f(y_e), L, y_e.
             first, count = lists[row, 2], lists[row, 3]
             square = 0.0
             for k in range(count):
                 register, at = lists[first + k, 0], state[g, anchors + a + 2 + k]
-                far = max(abs(high[register] - at), abs(low[register] - at))
+                far = max(abs(registers[HIGH, register] - at), abs(registers[LOW, register] - at))
                 square += far * far
             reach = up_far(state[g, anchors + a + 1] * math.sqrt(square)) if square > 0.0 else 0.0
-            low[i], high[i] = down(state[g, anchors + a] - reach), up(state[g, anchors + a] + reach)
+            registers[LOW, i], registers[HIGH, i] = (
+                down(state[g, anchors + a] - reach),
+                up(state[g, anchors + a] + reach),
+            )
         else:
-            low[i], high[i], hole = unary_range(operation, low[a], high[a])
+            registers[LOW, i], registers[HIGH, i], hole = unary_range(operation, registers[LOW, a], registers[HIGH, a])
             undefined = undefined or hole
-        if not (low[i] <= high[i]):
-            low[i], high[i], undefined = -math.inf, math.inf, True
+        if not (registers[LOW, i] <= registers[HIGH, i]):
+            registers[LOW, i], registers[HIGH, i], undefined = -math.inf, math.inf, True
     return undefined
 
 
@@ -279,8 +332,11 @@ def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> t
         top = 1.0 if operation == TANH else 0.25
         return top * max(0.0, 1.0 - far * far - 1e-14), top * (1.0 - near * near + 1e-14)
     if operation == XLOGX:
-        high = math.inf if a1 == math.inf else (
-            math.log2(a1) + LOG2_E + 1e-15 * (2.0 + abs(math.log2(a1))) if a1 > 0.0 else 0.0)
+        high = (
+            math.inf
+            if a1 == math.inf
+            else (math.log2(a1) + LOG2_E + 1e-15 * (2.0 + abs(math.log2(a1))) if a1 > 0.0 else 0.0)
+        )
         low = math.log2(a0) + LOG2_E - 1e-15 * (2.0 + abs(math.log2(a0))) if a0 > 0.0 else -math.inf
         return low, high
     if operation == NONNEGATIVE:
@@ -291,73 +347,82 @@ def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> t
 
 
 @kernel()
-def _add_to(slopes_low: FloatArray, slopes_high: FloatArray, i: int, s0: float, s1: float, d0: float, d1: float) -> None:
+def _add_to(to: FloatArray, first: int, i: int, s0: float, s1: float, d0: float, d1: float) -> None:
+    """Add [s0, s1] * [d0, d1] to the interval in column i of the rows ``first`` and ``first + 1``."""
     p, q = product(s0, s1, d0, d1)
-    low, high = slopes_low[i] + p, slopes_high[i] + q
-    slopes_low[i] = low if p == 0.0 else down(low)
-    slopes_high[i] = high if q == 0.0 else up(high)
+    low, high = to[first, i] + p, to[first + 1, i] + q
+    to[first, i] = low if p == 0.0 else down(low)
+    to[first + 1, i] = high if q == 0.0 else up(high)
 
 
 @kernel()
 def backward(
-    lists: IntArray, numbers: FloatArray, space: FloatArray, start: int, stop: int, state: FloatArray, g: int,
-    anchors: int, low: FloatArray, high: FloatArray, slopes_low: FloatArray, slopes_high: FloatArray,
-    gradient_low: FloatArray, gradient_high: FloatArray,
+    lists: IntArray,
+    numbers: FloatArray,
+    space: FloatArray,
+    start: int,
+    stop: int,
+    state: FloatArray,
+    g: int,
+    anchors: int,
+    registers: FloatArray,
+    gradient: FloatArray,
 ) -> None:
-    """Fill an enclosure of the gradient by the box's coordinates, from the registers that ``forward`` filled."""
-    scale = 2 * gradient_low.shape[0] + 2
+    """Fill an enclosure of the gradient (2, d) by the box's coordinates, from the registers that ``forward`` filled."""
+    scale = 2 * gradient.shape[1] + 2
     count = stop - start
-    slopes_low[:count] = 0.0
-    slopes_high[:count] = 0.0
-    slopes_low[count - 1] = slopes_high[count - 1] = 1.0
-    gradient_low[:] = 0.0
-    gradient_high[:] = 0.0
+    for i in range(count):
+        registers[SLOPE, i] = registers[SLOPE + 1, i] = 1.0 if i == count - 1 else 0.0
+    for j in range(gradient.shape[1]):
+        gradient[0, j] = gradient[1, j] = 0.0
     for row in range(stop - 1, start - 1, -1):
         i = row - start
-        s0, s1 = slopes_low[i], slopes_high[i]
+        s0, s1 = registers[SLOPE, i], registers[SLOPE + 1, i]
         if s0 == 0.0 and s1 == 0.0:
             continue
         operation, a, b = lists[row, 0], lists[row, 1], lists[row, 2]
         if operation == CONSTANT:
             continue
         if operation == VARIABLE:
-            _add_to(gradient_low, gradient_high, a, s0, s1, space[scale + a], space[scale + a])
+            _add_to(gradient, 0, a, s0, s1, space[scale + a], space[scale + a])
         elif operation == ADD or operation == SUBTRACT:
             sign = 1.0 if operation == ADD else -1.0
-            _add_to(slopes_low, slopes_high, a, s0, s1, 1.0, 1.0)
-            _add_to(slopes_low, slopes_high, b, s0, s1, sign, sign)
+            _add_to(registers, SLOPE, a, s0, s1, 1.0, 1.0)
+            _add_to(registers, SLOPE, b, s0, s1, sign, sign)
         elif operation == MULTIPLY:
-            _add_to(slopes_low, slopes_high, a, s0, s1, low[b], high[b])
-            _add_to(slopes_low, slopes_high, b, s0, s1, low[a], high[a])
+            _add_to(registers, SLOPE, a, s0, s1, registers[LOW, b], registers[HIGH, b])
+            _add_to(registers, SLOPE, b, s0, s1, registers[LOW, a], registers[HIGH, a])
         elif operation == DIVIDE:
-            r0, r1 = reciprocal(low[b], high[b])
-            q0, q1 = product(low[i], high[i], r0, r1)
-            _add_to(slopes_low, slopes_high, a, s0, s1, r0, r1)
-            _add_to(slopes_low, slopes_high, b, s0, s1, -q1, -q0)
+            r0, r1 = reciprocal(registers[LOW, b], registers[HIGH, b])
+            q0, q1 = product(registers[LOW, i], registers[HIGH, i], r0, r1)
+            _add_to(registers, SLOPE, a, s0, s1, r0, r1)
+            _add_to(registers, SLOPE, b, s0, s1, -q1, -q0)
         elif operation == POWER_INTEGER or operation == POWER_REAL:
             n = numbers[b, 0]
             if n != 0.0:
-                p0, p1, _ = power_range(low[a], high[a], n - 1.0, operation == POWER_INTEGER)
+                p0, p1, _ = power_range(registers[LOW, a], registers[HIGH, a], n - 1.0, operation == POWER_INTEGER)
                 d0, d1 = product(p0, p1, n, n)
-                _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)
+                _add_to(registers, SLOPE, a, s0, s1, d0, d1)
         elif operation == POWER:
-            l0, l1, _ = unary_range(LOGARITHM, low[a], high[a])
-            r0, r1 = reciprocal(low[a], high[a])
-            d0, d1 = product(low[i], high[i], r0, r1)
-            d0, d1 = product(d0, d1, low[b], high[b])
-            _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)
-            d0, d1 = product(low[i], high[i], l0, l1)
-            _add_to(slopes_low, slopes_high, b, s0, s1, d0, d1)
+            l0, l1, _ = unary_range(LOGARITHM, registers[LOW, a], registers[HIGH, a])
+            r0, r1 = reciprocal(registers[LOW, a], registers[HIGH, a])
+            d0, d1 = product(registers[LOW, i], registers[HIGH, i], r0, r1)
+            d0, d1 = product(d0, d1, registers[LOW, b], registers[HIGH, b])
+            _add_to(registers, SLOPE, a, s0, s1, d0, d1)
+            d0, d1 = product(registers[LOW, i], registers[HIGH, i], l0, l1)
+            _add_to(registers, SLOPE, b, s0, s1, d0, d1)
         elif operation == LEAST or operation == GREATEST:
-            first_less, second_less = high[a] < low[b], high[b] < low[a]
+            first_less, second_less = registers[HIGH, a] < registers[LOW, b], registers[HIGH, b] < registers[LOW, a]
             if operation == GREATEST:
                 first_less, second_less = second_less, first_less
-            _add_to(slopes_low, slopes_high, a, s0, s1, 1.0 if first_less else 0.0, 0.0 if second_less else 1.0)
-            _add_to(slopes_low, slopes_high, b, s0, s1, 1.0 if second_less else 0.0, 0.0 if first_less else 1.0)
+            _add_to(registers, SLOPE, a, s0, s1, 1.0 if first_less else 0.0, 0.0 if second_less else 1.0)
+            _add_to(registers, SLOPE, b, s0, s1, 1.0 if second_less else 0.0, 0.0 if first_less else 1.0)
         elif operation == OPAQUE:
             steep = state[g, anchors + a + 1]
             for k in range(lists[row, 3]):
-                _add_to(slopes_low, slopes_high, lists[lists[row, 2] + k, 0], s0, s1, -steep, steep)
+                _add_to(registers, SLOPE, lists[lists[row, 2] + k, 0], s0, s1, -steep, steep)
         else:
-            d0, d1 = unary_slope(operation, low[a], high[a], low[i], high[i])
-            _add_to(slopes_low, slopes_high, a, s0, s1, d0, d1)
+            d0, d1 = unary_slope(
+                operation, registers[LOW, a], registers[HIGH, a], registers[LOW, i], registers[HIGH, i]
+            )
+            _add_to(registers, SLOPE, a, s0, s1, d0, d1)

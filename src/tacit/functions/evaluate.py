@@ -273,6 +273,9 @@ def _chi_slopes(cells: Sequence[Array]) -> list[Array]:
     return [
         chi / total + lead * by_off - chi * (1.0 / row + 1.0 / column)
         for by_off, row, column in (
-            (c22, row1, column1), (-c21, row1, column2), (-c12, row2, column1), (c11, row2, column2)
+            (c22, row1, column1),
+            (-c21, row1, column2),
+            (-c12, row2, column1),
+            (c11, row2, column2),
         )
     ]

@@ -30,7 +30,11 @@ class Space:
 
     @classmethod
     def of(
-        cls, dimension: int, scale: FloatArray, nonnegative: FloatArray, simplex: Sequence[int] | None,
+        cls,
+        dimension: int,
+        scale: FloatArray,
+        nonnegative: FloatArray,
+        simplex: Sequence[int] | None,
         moments: Sequence[Moment],
     ) -> Space:
         """``simplex`` names components that sum to 1: they lie in a plane."""
@@ -52,8 +56,12 @@ def form_size(dimension: int) -> int:
 
 
 def pack_forms(
-    space: Space, quadratic: FloatArray, linear: FloatArray, constant: FloatArray,
-    sizes: tuple[FloatArray, FloatArray, FloatArray], grid: FloatArray,
+    space: Space,
+    quadratic: FloatArray,
+    linear: FloatArray,
+    constant: FloatArray,
+    sizes: tuple[FloatArray, FloatArray, FloatArray],
+    grid: FloatArray,
 ) -> FloatArray:
     """Forms c0 + b.z + z'Az, one per row of (k, d, d), (k, d), (k,): headers, eigenvalues along the plane.
 

@@ -82,7 +82,8 @@ def _by_program(
     state = np.zeros((len(low), builder.state_size))
     _anchor(builder.compiled, 0.5 * (low + high), state[:, tables.nodes[0, STATE_ANCHORS] :])
     start, stop = tables.nodes[1, PART_FIRST], tables.nodes[1, PART_LAST]
-    bounds_many(tables, state, start, stop, low, high, np.ascontiguousarray(centre), radius, result)
+    boxes = np.repeat(np.stack([low, high], axis=1), 2, axis=0)
+    bounds_many(tables, state, start, stop, boxes, np.ascontiguousarray(centre), radius, result)
     undefined = np.isnan(result).any(axis=1)
     result[undefined] = (-np.inf, np.inf)
     return result[:, 0], result[:, 1]

@@ -83,7 +83,9 @@ class Monitor:
     def values(self, points: FloatArray) -> FloatArray:
         """The outputs (k, n) at each point; nan is undefined."""
         x = self._x(points)
-        return np.stack([value(output, x) for output in self.outputs], axis=1) if self.outputs else np.empty((len(x), 0))
+        return (
+            np.stack([value(output, x) for output in self.outputs], axis=1) if self.outputs else np.empty((len(x), 0))
+        )
 
     def tracked(self, points: FloatArray) -> FloatArray:
         """The tracked expression at each point."""
@@ -166,9 +168,7 @@ class Monitor:
         for opaque, slot in self._programs.opaques:
             arguments = [value(argument, x) for argument in opaque.arguments]
             anchors[:, slot] = opaque_value(opaque, arguments)
-            anchors[:, slot + 1] = (
-                _steepness(opaque, arguments) if opaque.lipschitz is None else opaque.lipschitz
-            )
+            anchors[:, slot + 1] = _steepness(opaque, arguments) if opaque.lipschitz is None else opaque.lipschitz
             anchors[:, slot + 2 : slot + 2 + len(arguments)] = np.stack(arguments, axis=1)
         return anchors
 

@@ -30,12 +30,26 @@ from tacit.vocabulary.arrays import FloatArray, IntArray
 __all__ = ["Programs", "compile_programs"]
 
 _UNARY = {
-    "neg": op.NEGATE, "abs": op.ABSOLUTE, "sqrt": op.ROOT, "exp": op.EXPONENTIAL, "log": op.LOGARITHM, "sin": op.SINE,
-    "cos": op.COSINE, "tanh": op.TANH, "sigmoid": op.SIGMOID, "xlogx": op.XLOGX, "nonnegative": op.NONNEGATIVE,
+    "neg": op.NEGATE,
+    "abs": op.ABSOLUTE,
+    "sqrt": op.ROOT,
+    "exp": op.EXPONENTIAL,
+    "log": op.LOGARITHM,
+    "sin": op.SINE,
+    "cos": op.COSINE,
+    "tanh": op.TANH,
+    "sigmoid": op.SIGMOID,
+    "xlogx": op.XLOGX,
+    "nonnegative": op.NONNEGATIVE,
     "unit": op.UNIT,
 }
 _BINARY = {
-    "+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DIVIDE, "least": op.LEAST, "greatest": op.GREATEST,
+    "+": op.ADD,
+    "-": op.SUBTRACT,
+    "*": op.MULTIPLY,
+    "/": op.DIVIDE,
+    "least": op.LEAST,
+    "greatest": op.GREATEST,
     "pow": op.POWER,
 }
 
@@ -97,9 +111,7 @@ class _Writer:
                 return self.emit(_UNARY[operator], self.write(operand))
             case Binary(operator="pow", left=left, right=Constant(value=power)):
                 whole = power == int(power) and abs(power) < 1000
-                return self.emit(
-                    op.POWER_INTEGER if whole else op.POWER_REAL, self.write(left), self.constant(power)
-                )
+                return self.emit(op.POWER_INTEGER if whole else op.POWER_REAL, self.write(left), self.constant(power))
             case Binary(operator=operator, left=left, right=right):
                 return self.emit(_BINARY[operator], self.write(left), self.write(right))
             case InformationGain():
@@ -158,4 +170,4 @@ def _chi_square(chi: ChiSquare) -> Expression:
     off = chi.c11 * chi.c22 - chi.c12 * chi.c21
     rows = (chi.c11 + chi.c12) * (chi.c21 + chi.c22)
     columns = (chi.c11 + chi.c21) * (chi.c12 + chi.c22)
-    return (chi.c11 + chi.c12 + (chi.c21 + chi.c22)) * off ** 2.0 / (rows * columns)
+    return (chi.c11 + chi.c12 + (chi.c21 + chi.c22)) * off**2.0 / (rows * columns)

@@ -92,16 +92,18 @@ def _without_constant(expression: Expression, question: Question) -> tuple[Expre
     """g + c > T is g > T - c, and so on; the bound moves with outward rounding."""
     above = question.above
     match expression:
-        case Binary(operator="+", left=part, right=Constant(value=c)) | Binary(
-            operator="+", left=Constant(value=c), right=part
+        case (
+            Binary(operator="+", left=part, right=Constant(value=c))
+            | Binary(operator="+", left=Constant(value=c), right=part)
         ):
             return part, question.moved(_rounded(lambda t: t - c, above))
         case Binary(operator="-", left=part, right=Constant(value=c)):
             return part, question.moved(_rounded(lambda t: t + c, above))
         case Binary(operator="-", left=Constant(value=c), right=part):
             return part, question.moved(_rounded(lambda t: c - t, not above), flip=True)
-        case Binary(operator="*", left=part, right=Constant(value=c)) | Binary(
-            operator="*", left=Constant(value=c), right=part
+        case (
+            Binary(operator="*", left=part, right=Constant(value=c))
+            | Binary(operator="*", left=Constant(value=c), right=part)
         ) if c != 0.0:
             return part, question.moved(_rounded(lambda t: t / c, above == (c > 0.0)), flip=c < 0.0)
         case Binary(operator="/", left=part, right=Constant(value=c)) if c != 0.0:
@@ -155,6 +157,7 @@ def _absolute(operand: Expression, question: Question, feasible: Feasible) -> As
         return All((upper, lower))
     threshold = question.static()
     if threshold is None:  # a tracked value: below 0 nothing is asked but a value
+
         def sure(t: FloatArray) -> FloatArray:
             return np.where(t <= 0.0, -np.inf, t)
 

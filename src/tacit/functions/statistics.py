@@ -20,7 +20,7 @@ class Statistic:
     present: str
     absent: str = "0"
     nonnegative: bool = False  # every contribution is >= 0, so the sum is (counts, squares)
-    count: bool = False        # every contribution is 0 or 1
+    count: bool = False  # every contribution is 0 or 1
 
 
 @dataclass(frozen=True, slots=True)

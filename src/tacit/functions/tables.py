@@ -32,16 +32,18 @@ MONOTONE, STATE_BOUND, STATE_SIGN, STATE_FORMS, STATE_ANCHORS, STATE_SHORTCUT, M
 class Tables(NamedTuple):
     """Constants of a watch. Points are in scaled coordinates z; the statistics are x = z * scale."""
 
-    nodes: IntArray      # (1 + questions, COLUMNS): see above
-    lists: IntArray      # (n, 4): factors (form, known >= 0, counts for the sign, slot), programs, operands, moments
+    nodes: IntArray  # (1 + questions, COLUMNS): see above
+    lists: IntArray  # (n, 4): factors (form, known >= 0, counts for the sign, slot), programs, operands, moments
     numbers: FloatArray  # (n, size of a form): forms, terms of entropies and their affine parts, constants of programs
-    space: FloatArray    # the plane's unit normal (d), its level, 1 if there is one; 1 where z >= 0 (d); scale (d); moments
+    space: (
+        FloatArray  # the plane's unit normal (d), its level, 1 if there is one; 1 where z >= 0 (d); scale (d); moments
+    )
 
 
 class Zones(NamedTuple):
     """What each group knows since its last refresh; the leading dimension is the group."""
 
-    estimate: FloatArray      # (G, d)
+    estimate: FloatArray  # (G, d)
     answer: NDArray[np.int8]  # (G,): 0 not met, 1 met (or tracked), 2 unknown
-    radius: FloatArray        # (G,): certified: |u - e| <= radius implies inside
-    state: FloatArray         # (G, n): bounds, signs of denominators, forms of the estimate, user functions, shortcut
+    radius: FloatArray  # (G,): certified: |u - e| <= radius implies inside
+    state: FloatArray  # (G, n): bounds, signs of denominators, forms of the estimate, user functions, shortcut

@@ -110,10 +110,17 @@ class TableBuilder:
         for dish in self.dishes:
             if dish.recipe is recipe:
                 return -1 - dish.first - which
-        self.dishes.append(Dish(recipe, question, self.dynamic_forms, [
-            Coefficients.of(polynomial, self.space.scale).arrays(self.space.dimension)
-            for polynomial in recipe.polynomials
-        ]))
+        self.dishes.append(
+            Dish(
+                recipe,
+                question,
+                self.dynamic_forms,
+                [
+                    Coefficients.of(polynomial, self.space.scale).arrays(self.space.dimension)
+                    for polynomial in recipe.polynomials
+                ],
+            )
+        )
         self.dynamic_forms += recipe.forms
         return -1 - self.dishes[-1].first - which
 
@@ -193,8 +200,10 @@ class TableBuilder:
         total = set(question.entropy.total)
         pieces = [argument for _, argument in question.entropy.terms] + [question.entropy.rest]
         feasible = self.space.feasible()
-        return () not in total and all(set(p) <= total for p in pieces) and polynomial_nonnegative(
-            question.entropy.total, feasible
+        return (
+            () not in total
+            and all(set(p) <= total for p in pieces)
+            and polynomial_nonnegative(question.entropy.total, feasible)
         )
 
     def shortcut_size(self) -> int:

@@ -11,8 +11,8 @@ The vector of group g at site i is ``common[i] + local[i, g]``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tacit.functions._jit import kernel
 from tacit.functions._kernels import ball_inside
 
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
@@ -22,7 +22,7 @@ DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
 RANDOM, LRU, OPPOSITE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
     width = rows.shape[1]
     if mode == ONE_GROUP:
@@ -41,7 +41,7 @@ def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common
                 local[i, g, j] += sign * rows[r, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
     """The window's sums afresh: windows do not add and subtract forever."""
     local[i, :, :] = 0.0
@@ -50,7 +50,7 @@ def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, com
         _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel()
 def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):  # type: ignore[no-untyped-def]
     """Is group g at site i outside its zone? ``anchor`` is collected minus slack.
 
@@ -92,7 +92,7 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
     return not ball_inside(tables, zones, g, drift)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def advance(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
@@ -140,7 +140,9 @@ def advance(  # type: ignore[no-untyped-def]
                         everything = True
             if everything:
                 for g in range(groups):
-                    if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                    if _violates(
+                        i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift
+                    ):
                         out_site[count] = i
                         out_group[count] = g
                         count += 1
@@ -156,7 +158,9 @@ def advance(  # type: ignore[no-untyped-def]
                         if seen[i, g] == begin:
                             continue
                         seen[i, g] = begin
-                        if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+                        if _violates(
+                            i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift
+                        ):
                             out_site[count] = i
                             out_group[count] = g
                             count += 1
@@ -165,7 +169,7 @@ def advance(  # type: ignore[no-untyped-def]
     return update, count
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # type: ignore[no-untyped-def]
     """The drift mass of group g at site i into ``out``; returns its weight."""
     d = anchor.shape[2]
@@ -182,7 +186,7 @@ def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # 
     return weight
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ignore[no-untyped-def]
     """The site to ask next, by the rule of policies.py; -1 when everyone is a member."""
     best = -1
@@ -204,7 +208,7 @@ def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ig
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _balance(  # type: ignore[no-untyped-def]
     g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
     policy, used, known, clock, dice, thrown, order,
@@ -255,7 +259,7 @@ def _balance(  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
@@ -308,7 +312,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
     return DONE, first, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def check_groups(  # type: ignore[no-untyped-def]
     which, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, out_site, out_group
 ):  # fmt: skip
@@ -325,9 +329,7 @@ def check_groups(  # type: ignore[no-untyped-def]
     return count
 
 
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def unpack_log(log, size):  # type: ignore[no-untyped-def]
     """Where each entry of a log (see ``advance_balancing``) starts."""
     starts = np.empty(size // 5 + 1, dtype=np.int64)

@@ -337,7 +337,8 @@ class Settlement:
         reporters = {site for site, _ in reports}
         lagging = [site for site, seen in live if seen.silent < pane and site not in reporters]
         if lagging or not reports:
-            self._laggard = max(lagging, key=lambda site: self._seen[site].heard, default=-1)
+            # Heartbeats go round in turn: the one heard last is likely to be the last to claim.
+            self._laggard = max(lagging, key=lambda site: (self._seen[site].heard, site), default=-1)
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)

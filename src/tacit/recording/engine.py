@@ -175,7 +175,7 @@ class Engine:
         self._at_hi[sites] = self.updates.lo[first]
 
     def _initialise(self) -> None:
-        """Every site sends its first vector, of an empty window; a group nobody spoke of is 0, so one row says it all."""
+        """Every site sends the vector of its empty window; a group nobody spoke of is 0, so one row says it all."""
         groups = np.arange(self.physical.groups)
         weights = np.zeros(1) if self.physical.weighted else _NO_WEIGHTS
         none = Rows(groups[:1], np.zeros((1, self.physical.dimension)), weights)

@@ -47,11 +47,14 @@ def judge(physical: Physical, updates: Updates, changes: list[Change]) -> Verdic
     verdict = Verdict()
     answers = _Timeline(physical, changes, updates)
     met_before = np.zeros(physical.groups, dtype=np.bool_)
+    dense = physical.mode == PER_MEMBER
+    count_crossings = _count_crossings_by_step if dense else _count_crossings_by_group
     for groups, steps, points in truth_along(physical, updates):
-        sides, said = answers.at(groups, steps)
-        _judge_points(physical.goal, points, sides, said, verdict)
+        sides, said = answers.along(groups, steps) if dense else answers.at(groups, steps)
+        values = _Values(points)
+        _judge_points(physical.goal, values, sides, said, verdict)
         if not isinstance(physical.goal, Track):
-            _count_crossings(physical.goal, groups, steps, points, met_before, verdict)
+            verdict.crossings += count_crossings(groups, steps, _holds(physical.goal, values, 0.0), met_before)
         verdict.judged += len(groups)
     return verdict
 
@@ -66,7 +69,12 @@ class _Timeline:
         group = np.concatenate([change.groups for change in changes])
         order = np.lexsort((np.arange(len(step)), step, group))
         self._width = int(step_of[-1]) + 2 if len(step_of) else 2
-        self._key = group[order] * self._width + step[order] + 1
+        self._group, self._step = group[order], step[order]
+        self._key = self._group * self._width + self._step + 1
+        self._by_step = np.argsort(self._step, kind="stable")
+        self._step_in_order = self._step[self._by_step]
+        self._now = np.zeros(physical.groups, dtype=np.int64)  # the entry each group is at, for ``along``
+        self._next = 0
         self._sides = np.concatenate([change.sides for change in changes])[order]
         self._said: FloatArray | None = None
         if isinstance(physical.goal, Track):
@@ -75,6 +83,26 @@ class _Timeline:
 
     def at(self, groups: IntArray, steps: IntArray) -> tuple[IntArray, FloatArray | None]:
         where = np.searchsorted(self._key, groups * self._width + steps + 1, side="right") - 1
+        return self._sides[where], None if self._said is None else self._said[where]
+
+    def along(self, groups: IntArray, steps: IntArray) -> tuple[IntArray, FloatArray | None]:
+        """The same for blocks of steps that follow each other, every group in each: the answers are carried along."""
+        if len(steps) == 0:
+            return self.at(groups, steps)
+        first, last = int(steps.min()), int(steps.max())
+        table = np.empty((last - first + 1, len(self._now)), dtype=np.int64)
+        row = 0
+        while self._next < len(self._by_step) and self._step[self._by_step[self._next]] <= last:
+            step = int(self._step[self._by_step[self._next]])
+            end = int(np.searchsorted(self._step_in_order, step, side="right"))
+            upto = max(row, step - first)
+            table[row:upto] = self._now
+            row = upto
+            entries = self._by_step[self._next : end]
+            self._now[self._group[entries]] = entries
+            self._next = end
+        table[row:] = self._now
+        where = table[steps - first, groups]
         return self._sides[where], None if self._said is None else self._said[where]
 
 
@@ -184,12 +212,12 @@ def _member_blocks(
         yield group, step + first, locals_[step, group] + commons[step]
 
 
-def _judge_points(goal: Goal, points: FloatArray, sides: IntArray, said: FloatArray | None, verdict: Verdict) -> None:
+def _judge_points(goal: Goal, values: _Values, sides: IntArray, said: FloatArray | None, verdict: Verdict) -> None:
+    points = values.points
     if isinstance(goal, Track):
         assert said is not None
         _judge_tracking(goal, points, said, verdict)
         return
-    values = _Values(points)
     met = sides == MET
     wrong_met = met & ~_holds(goal, values, 1.0)
     wrong_not = ~met & _holds(goal, values, -1.0)
@@ -229,16 +257,16 @@ class _Values:
     """The value of each expression at the points, computed once; with its doubt where tolerance is asked for."""
 
     def __init__(self, points: FloatArray, *, tolerant: bool = False) -> None:
-        self._points, self._tolerant = points, tolerant
+        self.points, self._tolerant = points, tolerant
         self._known: dict[int, FloatArray] = {}
 
     def of(self, expression: Expression) -> FloatArray:
         if id(expression) not in self._known:
-            self._known[id(expression)] = value(expression, self._points)
+            self._known[id(expression)] = value(expression, self.points)
         return self._known[id(expression)]
 
     def doubt(self, expression: Expression) -> FloatArray | float:
-        return _doubt(expression, self._points) if self._tolerant else 0.0
+        return _doubt(expression, self.points) if self._tolerant else 0.0
 
 
 def _doubt(expression: Expression, points: FloatArray) -> FloatArray:
@@ -263,19 +291,29 @@ def _holds(goal: Condition, values: _Values, leniency: float) -> BoolArray:
             return np.asarray(np.logical_or.reduce([_holds(part, values, leniency) for part in parts]))
 
 
-def _count_crossings(
-    goal: Condition, groups: IntArray, steps: IntArray, points: FloatArray, before: BoolArray, verdict: Verdict
-) -> None:
-    """How often the truth changed sides; before its first row a group is not met."""
-    met = _holds(goal, _Values(points), 0.0)
-    order = np.lexsort((steps, groups))
-    group, now = groups[order], met[order]
-    starts = np.append(True, group[1:] != group[:-1])
-    previous = np.append(False, now[:-1])
-    previous[starts] = before[group[starts]]
-    verdict.crossings += int(np.count_nonzero(now != previous))
+def _count_crossings_by_group(groups: IntArray, steps: IntArray, met: BoolArray, before: BoolArray) -> int:
+    """How often the truth changed sides; before its first row a group is not met. The block is ordered by group."""
+    starts = np.append(True, groups[1:] != groups[:-1])
+    previous = np.append(False, met[:-1])
+    previous[starts] = before[groups[starts]]
     ends = np.append(starts[1:], True)
-    before[group[ends]] = now[ends]
+    before[groups[ends]] = met[ends]
+    return int(np.count_nonzero(met != previous))
+
+
+def _count_crossings_by_step(groups: IntArray, steps: IntArray, met: BoolArray, before: BoolArray) -> int:
+    """The same for a block ordered by step: what a group was last is carried down the rows of a table."""
+    if len(steps) == 0:
+        return 0
+    at = steps - int(steps.min()) + 1
+    table = np.full((int(at.max()) + 1, len(before)), -1, dtype=np.int8)
+    table[0] = before
+    table[at, groups] = met
+    row = np.where(table >= 0, np.arange(len(table))[:, None], 0)
+    np.maximum.accumulate(row, axis=0, out=row)
+    filled = np.take_along_axis(table, row, axis=0)
+    before[:] = filled[-1] == 1
+    return int(np.count_nonzero(filled[1:] != filled[:-1]))
 
 
 def rows_change_at(physical: Physical, updates: Updates) -> int:

@@ -21,6 +21,7 @@ from tacit.recording.plot_style import BLUE, COLOURS, ORANGE, RED, SKY, days_axi
 from tacit.recording.replay import Replay
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording
+from tacit.recording.summary import group_label
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["save_replay_plot"]
@@ -44,7 +45,7 @@ def save_replay_plot(plan: WatchPlan, recording: Recording, replay: Replay, path
     for k, goal in enumerate(shown):
         _draw_value(axes[k], plan, recording, replay, goal, groups, [curve[k] for curve in curves])
     _draw_messages(axes[-2], replay)
-    _draw_drifts(axes[-1], recording, replay, int(groups[0]), settings)
+    _draw_drifts(axes[-1], plan, recording, replay, int(groups[0]), settings)
     days_axis(axes[-1], int(updates.time[0]), int(updates.time[-1]))
     names = [statistic.name for statistic in plan.statistics]
     keeps = goal_text(plan.goal, names, dict(plan.outputs))
@@ -84,7 +85,7 @@ def _draw_value(
     if isinstance(goal, Track) and not grouped:
         _draw_promise(axes, replay, goal, end)
     for k, (group, curve) in enumerate(zip(groups.tolist(), curves, strict=True)):
-        label = _short(recording.groups[group], 24) if recording.groups is not None else f"true {name}"
+        label = f"true {name}" if not grouped else _short(group_label(plan, (recording.groups or ())[group]), 24)
         colour = COLOURS[k % len(COLOURS)] if grouped else BLUE
         time, value = np.append(curve.time, end), np.append(curve.value, curve.value[-1:])
         axes.plot(stamps(time), value, color=colour, linewidth=1.0, drawstyle="steps-post", label=label, zorder=3)
@@ -175,9 +176,11 @@ def _draw_messages(axes: Any, replay: Replay) -> None:
     header(axes)
 
 
-def _draw_drifts(axes: Any, recording: Recording, replay: Replay, group: int, settings: Settings) -> None:
+def _draw_drifts(
+    axes: Any, plan: WatchPlan, recording: Recording, replay: Replay, group: int, settings: Settings
+) -> None:
     """A row for each site, brighter the nearer it is to the edge of its zone."""
-    where = "" if recording.groups is None else f" ({_short(recording.groups[group], 18)})"
+    where = "" if recording.groups is None else f" ({_short(group_label(plan, recording.groups[group]), 24)})"
     axes.set_ylabel("sites")
     axes.grid(False)
     if replay.report.seconds["replay"] > TRACE_SECONDS_MAX:

@@ -5,6 +5,7 @@ Sweeps over the number of sites and of groups use them, so that data is prepared
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from tacit.recording.stream import Recording
 from tacit.vocabulary import BoolArray, IntArray
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["draw_groups", "first_rows", "first_sites"]
+__all__ = ["draw_groups", "first_rows", "first_sites", "take_groups"]
 
 
 def first_sites(recording: Recording, count: int) -> Recording:
@@ -41,7 +42,20 @@ def draw_groups(recording: Recording, count: int, seed: int) -> Recording:
         raise OptionError("the watch has no groups, so their number cannot vary")
     if not 1 <= count <= len(recording.groups):
         raise OptionError(f"cannot draw {count} groups: the data has {len(recording.groups):,}")
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(recording.groups))[:count])
+    return take_groups(recording, np.random.default_rng(seed).permutation(len(recording.groups))[:count].tolist())
+
+
+def take_groups(recording: Recording, wanted: Sequence[int]) -> Recording:
+    """Only these groups (indices), in their old order.
+
+    >>> small = Recording.from_arrays(t=[0, 1], site=[0, 1], present=[[1.0], [2.0]], group=[0, 1], groups=["a", "b"])
+    >>> take_groups(small, [1]).groups, len(take_groups(small, [1]))
+    (('b',), 1)
+    """
+    if recording.groups is None:
+        raise OptionError("the watch has no groups to choose from")
+    chosen = np.unique(np.asarray(wanted, dtype=np.int64))
+    count = len(chosen)
     number = np.full(len(recording.groups), -1, dtype=np.int32)
     number[chosen] = np.arange(count, dtype=np.int32)
     names = tuple(recording.groups[g] for g in chosen.tolist())

@@ -8,12 +8,13 @@ import numpy as np
 
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.recording.replay import Replay
 from tacit.recording.report import Report
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.answers import MET, UNKNOWN
 
-__all__ = ["Final", "baseline_words", "final_answers", "observer_words", "times"]
+__all__ = ["Final", "baseline_words", "final_answers", "group_label", "observer_words", "times"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,15 @@ def final_answers(replay: Replay) -> Final:
     goal = physical.goal
     expression = goal.expression if isinstance(goal, Comparison | Track) else physical.outputs[0][1]
     return Final(sides, value(expression, estimates * physical.scale))
+
+
+def group_label(plan: WatchPlan, name: str) -> str:
+    """A group with what it is a group of, where that is one thing: ``term 17``."""
+    if isinstance(plan.grouping, ByMember):
+        return f"{plan.grouping.name} {name}"
+    if isinstance(plan.grouping, ByKey) and len(plan.grouping.names) == 1:
+        return f"{plan.grouping.names[0]} {name}"
+    return name
 
 
 def observer_words(report: Report) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -62,8 +63,8 @@ def _silence(rows: int) -> bool:
             site = physical.rows[: size // SITES]
             some = site[: max(3 * WINDOW, len(site) // 20)]
             runs += [
-                (lambda some=some: _numpy_rate(physical, site), []),
-                (lambda some=some: _python_rate(physical, some), []),
+                (partial(_numpy_rate, physical, site), []),
+                (partial(_python_rate, physical, some), []),
             ]
         for _ in range(RUNS):
             for measure, rates in runs:
@@ -78,7 +79,7 @@ def _silence(rows: int) -> bool:
             ours / numpy if numpy else None, ours / python if python else None, ours * groups if groups > 1 else None,
         ))  # fmt: skip
     show(
-        f"million updates per second while silent: {SITES} sites, windows of {WINDOW:,} rows, one core, median of {RUNS}",
+        f"million updates/s while silent: {SITES} sites, windows of {WINDOW:,} rows, one core, median of {RUNS}",
         ("watch", "kernel", "bar", "met", "numpy", "python", "x numpy", "x python", "group checks"),
         table,
     )

@@ -32,7 +32,8 @@ class Case:
         """The watch over the last WINDOW rows."""
         each = "GROUP BY EACH(terms) AS term " if self.grouped else ""
         return parse_watch(
-            f"CREATE WATCH w AS SELECT {self.select} AS f FROM t WINDOW LAST {WINDOW} ROWS {each}ALERT WHEN f {self.condition}"
+            f"CREATE WATCH w AS SELECT {self.select} AS f FROM t WINDOW LAST {WINDOW} ROWS {each}"
+            f"ALERT WHEN f {self.condition}"
         )
 
 

@@ -54,7 +54,7 @@ def test_without_spark_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(tacit.EnvironmentError_, match=r"pip install 'tacit\[site\]'"):
+    with pytest.raises(tacit.MachineError, match=r"pip install 'tacit\[site\]'"):
         tacit.replay(WATCH, table(), site="place", time="at")
 
 

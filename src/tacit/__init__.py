@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tacit.recording.run import replay
     from tacit.vocabulary.errors import (
         DataError,
-        EnvironmentError_,
         InputError,
+        MachineError,
         OptionError,
         ProtocolError,
         SentenceError,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Alert",
     "DataError",
-    "EnvironmentError_",
     "InputError",
+    "MachineError",
     "OptionError",
     "ProtocolError",
     "PythonFunction",

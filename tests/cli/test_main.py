@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tacit.cli import main
-from tacit.vocabulary.errors import DataError, EnvironmentError_, SentenceError
+from tacit.vocabulary.errors import DataError, MachineError, SentenceError
 
 
 def outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int | str | None:
@@ -26,7 +26,7 @@ def outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int | str 
     [
         (SentenceError("there is no so3", line=1, column=8), 2, "tacit: line 1, column 8: there is no so3\n"),
         (DataError("a.csv is empty"), 2, "tacit: a.csv is empty\n"),
-        (EnvironmentError_("no Java"), 1, "tacit: no Java\n"),
+        (MachineError("no Java"), 1, "tacit: no Java\n"),
         (KeyboardInterrupt(), 130, "tacit: interrupted\n"),
         (
             ValueError("a\nb"),

@@ -90,7 +90,7 @@ class Case:
         return np.ones(self.dimension) if self.scale is None else np.array(self.scale)
 
     def in_ball(self, rng: Generator, e: Array, u: Array, count: int) -> Array:
-        """Feasible points (unscaled) of the ball over e and u (scaled): inside, on the sphere, pushed into the orthant."""
+        """Feasible points (unscaled) of the ball over e and u (scaled): in it, on its sphere, made non-negative."""
         units = self.units()
         centre, radius = (e + u) / 2.0, float(np.linalg.norm(u - e)) / 2.0
         steps = rng.normal(size=(count, self.dimension))
@@ -123,7 +123,7 @@ class Case:
 
 
 def worst(case: Case, rng: Generator, f: Expression, e: Array, u: Array, sign: float, undefined: float) -> float:
-    """The largest sign * f that a local search finds in the ball; ``undefined`` is what a point without a value counts."""
+    """The largest sign * f that a local search finds in the ball; a point without a value counts as ``undefined``."""
     points = case.in_ball(rng, e, u, 400)
     centre, radius = (e + u) / 2.0, np.linalg.norm(u - e) / 2.0
     spread, best = radius / 2.0, -np.inf
@@ -229,7 +229,7 @@ CASES = (
         2,
         uniform(2, 0.0, 10.0),
         (True, True),
-    ),  # fmt: skip
+    ),
     Case("abs", Comparison(Unary("abs", x0 - x1), ">", 0.7), 2, normal(2)),
     Case("abs below", Comparison(Unary("abs", x0 * x1), "<", 0.7), 2, normal(2)),
     Case("two-layer network", Comparison(NET, ">", 1.0), 2, normal(2)),

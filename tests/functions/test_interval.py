@@ -115,8 +115,8 @@ def test_hard_cases_of_the_trust_region(f: Expression, centre: tuple[float, floa
 
 @pytest.mark.parametrize(
     "f",
-    [1.0 / x0, Unary("log", x0), Unary("sqrt", x0), x0**-1.0, Unary("exp", 1000.0 * x0), Binary("pow", x0, x1), GAIN / x0,
-     Unary("xlogx", x0)],
+    [1.0 / x0, Unary("log", x0), Unary("sqrt", x0), x0**-1.0, Unary("exp", 1000.0 * x0), Binary("pow", x0, x1),
+     GAIN / x0, Unary("xlogx", x0)],
     ids=str,
 )  # fmt: skip
 def test_undecided_around_an_undefined_point(f: Expression) -> None:

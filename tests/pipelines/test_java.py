@@ -10,7 +10,7 @@ import pytest
 
 from tacit.pipelines import java
 from tacit.pipelines.java import find_java, java_major, java_version
-from tacit.vocabulary.errors import EnvironmentError_
+from tacit.vocabulary.errors import MachineError
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -107,7 +107,7 @@ def test_the_packaged_java_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, t
 def test_no_java_says_everything_that_was_tried_and_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     make_java(tmp_path / "old" / "bin", openjdk("11.0.22"))
     monkeypatch.setenv("PATH", str(tmp_path / "old" / "bin"))
-    with pytest.raises(EnvironmentError_) as caught:
+    with pytest.raises(MachineError) as caught:
         find_java()
     assert str(caught.value) == (
         f"no Java for Spark: JAVA_HOME is not set; {tmp_path}/old/bin/java (PATH) is Java 11.0.22, "
@@ -127,7 +127,7 @@ def test_a_java_that_fails_or_hangs_or_babbles_is_passed_over(monkeypatch: pytes
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "broken"))
     monkeypatch.setenv("PATH", str(hanging.parent))
     monkeypatch.setattr(java, "_packaged_java", lambda: babbling)
-    with pytest.raises(EnvironmentError_, match=r"broken.*does not start.*hanging.*does not start.*babbling.*does not"):
+    with pytest.raises(MachineError, match=r"broken.*does not start.*hanging.*does not start.*babbling.*does not"):
         find_java()
 
 
@@ -165,7 +165,7 @@ def test_a_cache_where_nothing_can_be_written_is_told(monkeypatch: pytest.Monkey
     make_java(tmp_path / "home" / "bin", openjdk("25"), vector=False)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(java, "cache_folder", lambda: tmp_path / "home" / "bin" / "java")  # a file, not a folder
-    with pytest.raises(EnvironmentError_, match="set TACIT_CACHE_DIR"):
+    with pytest.raises(MachineError, match="set TACIT_CACHE_DIR"):
         find_java()
 
 

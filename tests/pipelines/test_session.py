@@ -109,11 +109,11 @@ def test_a_spark_that_does_not_start_says_why_in_one_sentence(tmp_path: Path) ->
     done = run(
         """
         from tacit.pipelines.session import open_session
-        from tacit.vocabulary.errors import EnvironmentError_
+        from tacit.vocabulary.errors import MachineError
 
         try:
             open_session(memory="nonsense")
-        except EnvironmentError_ as error:
+        except MachineError as error:
             print(error)
         """,
         tmp_path,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.twin import Ratio, Twin
 
+from benchmarks.twin import Ratio, Twin
 from tacit.language import parse_watch
 from tacit.recording.physical import physical_plan
 from tacit.recording.replay import replay_recording

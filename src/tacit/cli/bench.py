@@ -56,14 +56,14 @@ def _bench(words: list[str], listing: bool) -> int:
 
 
 def find_folder() -> Path:
-    """The folder with the benchmarks; EnvironmentError_ where there is none."""
-    from tacit.vocabulary.errors import EnvironmentError_
+    """The folder with the benchmarks; MachineError where there is none."""
+    from tacit.vocabulary.errors import MachineError
 
     beside_sources = Path(__file__).resolve().parents[3] / "benchmarks"
     for folder in (beside_sources, Path.cwd() / "benchmarks"):
         if any(folder.glob("*.py")) and descriptions(folder):
             return folder
-    raise EnvironmentError_(
+    raise MachineError(
         "the benchmarks are not installed with tacit; run this in a clone of its repository, where benchmarks/ is"
     )
 

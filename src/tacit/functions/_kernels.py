@@ -15,7 +15,8 @@ import numpy as np
 from tacit.functions._jit import kernel
 from tacit.functions._kernels_boxes import program_proved
 from tacit.functions._kernels_entropy import entropy_positive
-from tacit.functions._kernels_forms import QUICK_HEADER, form_positive, quick_positive, quick_write
+from tacit.functions._kernels_forms import form_positive
+from tacit.functions._kernels_shortcut import QUICK_HEADER, quick_positive, quick_write
 from tacit.functions.tables import (
     ABOVE,
     ACCEPT,
@@ -135,7 +136,7 @@ def _walk(
             if trail[0] < trail.shape[0]:
                 trail[trail[0]] = k
         k = nodes[k, ON_TRUE] if proved else nodes[k, ON_FALSE]
-    return k == ACCEPT
+    return bool(k == ACCEPT)
 
 
 @kernel()
@@ -143,7 +144,7 @@ def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     square = 0.0
     for j in range(u.shape[0]):
         square += (u[j] - estimate[g, j]) ** 2
-    return 0.5 * math.sqrt(square) * (1.0 + 4e-16)
+    return float(0.5 * math.sqrt(square) * (1.0 + 4e-16))
 
 
 @kernel()
@@ -196,10 +197,10 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
         return True
     radius = _radius(estimate, g, u)
     if radius == 0.0:
+        moved = False
         for j in range(u.shape[0]):
-            if u[j] != estimate[g, j]:
-                return False  # too small a move to be measured
-        return True
+            moved = moved or u[j] != estimate[g, j]
+        return not moved  # or by too little to be measured
     if not radius < math.inf:
         return False
     return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, np.empty(1, dtype=np.int64))

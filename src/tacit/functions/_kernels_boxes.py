@@ -8,7 +8,8 @@ import numpy as np
 
 from tacit.functions._jit import kernel
 from tacit.functions._kernels_forms import plane_shift
-from tacit.functions._kernels_interval import HIGH, LOW, REGISTER_ROWS, backward, down, forward, up
+from tacit.functions._kernels_interval import HIGH, LOW, REGISTER_ROWS, down, forward, up
+from tacit.functions._kernels_slopes import backward
 from tacit.functions.tables import MOMENT_FIRST, MOMENT_LAST, STATE_ANCHORS, Tables, Zones
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
@@ -25,7 +26,7 @@ def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, b
         product = space[3 * d + 2 + m - first] * boxes[box, 0, lists[m, 1]] ** 2
         if count * boxes[box, 0, lists[m, 2]] < product:
             return False
-    return space[d + 1] == 0.0
+    return bool(space[d + 1] == 0.0)
 
 
 @kernel()

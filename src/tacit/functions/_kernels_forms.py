@@ -2,8 +2,8 @@
 
 The ball is given by two points and a radius: its centre is the middle of row g of ``p`` (the estimate) and ``q`` (a
 drift, or the estimate again). A *form* is a run of numbers from ``forms[row, at]``, laid out as the names below say;
-``b``, ``A``, the eigenvalues and the eigenvectors follow the header. Matrices and places are passed, not views: making a
-view costs as much as the test. Every test returns True only when the inequality is proved.
+``b``, ``A``, the eigenvalues and the eigenvectors follow the header. Matrices and places are passed, not views:
+making a view costs as much as the test. Every test returns True only when the inequality is proved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXACT_MAX = 9.0e15  # 2**53: integers up to here are exact
 
 @kernel()
 def middle(p: FloatArray, g: int, q: FloatArray, space: FloatArray, shift: float, j: int) -> float:
-    return 0.5 * (p[g, j] + q[j]) + shift * space[j]
+    return float(0.5 * (p[g, j] + q[j]) + shift * space[j])
 
 
 @kernel()
@@ -37,7 +37,7 @@ def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> floa
     level = 0.0
     for j in range(d):
         level += space[j] * (0.5 * (p[g, j] + q[j]))
-    return space[d] - level
+    return float(space[d] - level)
 
 
 @kernel()
@@ -127,7 +127,7 @@ def _affine_exactly(
         move += step * step
     if size > EXACT_MAX or norm * move > EXACT_MAX or total * total > EXACT_MAX or total > 0.0:
         return False
-    return total * total > norm * move if strict else total * total >= norm * move
+    return bool(total * total > norm * move if strict else total * total >= norm * move)
 
 
 @kernel()
@@ -220,7 +220,8 @@ def form_positive(
         return True
     if value > error:
         return False
-    return _climb(forms, row, at, space, p, g, q, shift, radius, sign, value + error, most, True) < -(value + error)
+    climb = _climb(forms, row, at, space, p, g, q, shift, radius, sign, value + error, most, True)
+    return bool(value + error + climb < 0.0)
 
 
 @kernel()
@@ -264,7 +265,7 @@ def _affine_otherwise(
         work[SLOPES, j] = sign * forms[row, at + HEADER + j]
         work[CENTRE, j] = middle(p, g, q, space, shift, j)
     floor = affine_floor(work, d, radius, space)
-    return sign * forms[row, at + AT_ZERO] + floor - error > 0.0
+    return bool(sign * forms[row, at + AT_ZERO] + floor - error > 0.0)
 
 
 @kernel()
@@ -315,7 +316,7 @@ def _climb(
             if work[1, i] != 0.0:
                 gap = mu + sign * forms[row, eigen + i]
                 if not gap > 0.0:
-                    return best
+                    return float(best)
                 s = work[1, i] / (2.0 * gap)
                 norm += s * s
                 bend += s * s / gap
@@ -323,15 +324,15 @@ def _climb(
                 curve -= sign * forms[row, eigen + i] * s * s
         best = min(best, (mu * radius * radius + 0.5 * gain) * (1.0 + 1e-14))
         if decide and value + best < 0.0:
-            return best
+            return float(best)
         norm = math.sqrt(norm)
         if norm <= radius * (1.0 + 1e-13):
-            return best  # this was the best mu
+            return float(best)  # this was the best mu
         shrink = radius / norm
         if decide and value + shrink * gain + shrink * shrink * curve > 0.0:
             return math.inf  # a point of the ball is on the wrong side (or too near to tell)
         mu += (norm - radius) / radius * norm * norm / bend
-    return best
+    return float(best)
 
 
 @kernel()
@@ -370,65 +371,7 @@ def form_floor(
         if radius > 0.0:
             climb = _climb(forms, row, at, space, p, g, q, shift, radius, sign, value, most, False)
             climb = min(climb, radius * (math.sqrt(steep) + radius * most))
-    return -(value + climb + (32.0 + 8.0 * d) * 1.2e-16 * error)
-
-
-# A shortcut: how many forms, then for each of them these numbers, its b and its A, signed so that it must be above 0.
-QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR, QUICK_QUADRATIC, QUICK_HEADER = range(
-    8
-)
-
-
-@kernel()
-def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
-    """Are all forms of the group's shortcut above 0 on the ball, by the eigenvalue bound alone?"""
-    d = q.shape[0]
-    count = int(state[g, start])
-    if count <= 0:
-        return False
-    reach = radius
-    for j in range(d):
-        reach += 0.5 * abs(p[g, j] + q[j])
-    slip = (32.0 + 8.0 * d) * 1.2e-16
-    for k in range(count):
-        at = start + 1 + k * (QUICK_HEADER + d + d * d)
-        b = at + QUICK_HEADER
-        value = state[g, at + QUICK_AT_ZERO]
-        for j in range(d):
-            value += state[g, b + j] * (0.5 * (p[g, j] + q[j]))
-        error = state[g, at + QUICK_CONSTANT] + state[g, at + QUICK_LINEAR] * reach
-        if state[g, at + QUICK_KIND] == QUADRATIC_FORM:
-            steep = 0.0
-            for i in range(d):
-                inner = 0.0
-                for j in range(d):
-                    inner += state[g, b + d + i * d + j] * (p[g, j] + q[j])
-                value += inner * (0.25 * (p[g, i] + q[i]))
-                steep += (state[g, b + i] + inner) ** 2
-            value -= radius * (math.sqrt(steep) + radius * state[g, at + QUICK_BEND])
-            error += state[g, at + QUICK_QUADRATIC] * reach * reach
-        else:
-            value -= radius * state[g, at + QUICK_NORM]
-        if not value - 2.0 * slip * error > 0.0:
-            return False
-    return True
-
-
-@kernel()
-def quick_write(
-    state: FloatArray, start: int, g: int, k: int, forms: FloatArray, row: int, at: int, sign: float, d: int
-) -> None:
-    """Put a form as number k into the group's shortcut."""
-    to = start + 1 + k * (QUICK_HEADER + d + d * d)
-    state[g, to + QUICK_KIND] = forms[row, at + KIND]
-    state[g, to + QUICK_AT_ZERO] = sign * forms[row, at + AT_ZERO]
-    state[g, to + QUICK_NORM] = forms[row, at + NORM]
-    state[g, to + QUICK_BEND] = max(0.0, -forms[row, at + EIGEN_LEAST] if sign > 0.0 else forms[row, at + EIGEN_MOST])
-    state[g, to + QUICK_CONSTANT] = forms[row, at + SIZE_CONSTANT]
-    state[g, to + QUICK_LINEAR] = forms[row, at + SIZE_LINEAR]
-    state[g, to + QUICK_QUADRATIC] = forms[row, at + SIZE_QUADRATIC]
-    for j in range(d + d * d):
-        state[g, to + QUICK_HEADER + j] = sign * forms[row, at + HEADER + j]
+    return float(-(value + climb + (32.0 + 8.0 * d) * 1.2e-16 * error))
 
 
 @kernel()

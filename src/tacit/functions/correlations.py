@@ -5,9 +5,9 @@ sqrt(X Y) is the least of (t X + Y / t) / 2 over t > 0,
 
 - C > B sqrt(X Y), B >= 0, is proved when for *one* t the quadratic form C - B (t X + Y / t) / 2 stays above 0;
 - C < B sqrt(X Y), B >= 0, is proved when for *every* t the form B (t X + Y / t) / 2 - C does. Writing it as
-  q_p = B (a^2 X + b^2 Y) - 2 a b C for directions p = (a, b) >= 0, every direction between p and p' is a combination with
-  coefficients >= 0, so q_p, q_p' and the mixed form B (a a' X + b b' Y) - (a b' + a' b) C being above 0 proves all of
-  them: a quarter circle is cut into a few such cells, finest where the estimate's own t lies.
+  q_p = B (a^2 X + b^2 Y) - 2 a b C for directions p = (a, b) >= 0, every direction between p and p' is a combination
+  with coefficients >= 0, so q_p, q_p' and the mixed form B (a a' X + b b' Y) - (a b' + a' b) C being above 0 proves all
+  of them: a quarter circle is cut into a few such cells, finest where the estimate's own t lies.
 
 B < 0 is the same with C mirrored. Chi-square is N C^2 / (X Y) with C = c11 c22 - c12 c21: |C| against sqrt(T / N)
 sqrt(X Y), where N is bounded on the ball by one of a few levels around its estimate.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction as Number
+from itertools import pairwise
 
 import numpy as np
 
@@ -156,7 +157,7 @@ def _all_directions(at: FloatArray, sense: float, bounds: FloatArray, never: Boo
     a, b, a_, b_ = CELLS.T
     rows = np.stack(
         np.broadcast_arrays(
-            -sense * (a * b_ + a_ * b), size[:, None] * t[:, None] * (a * a_), size[:, None] * inverse[:, None] * (b * b_),
+            -sense * (a * b_ + a_ * b), (size * t)[:, None] * (a * a_), (size * inverse)[:, None] * (b * b_),
             np.zeros((1, 1)),
         ),
         axis=2,
@@ -198,7 +199,7 @@ def _cells() -> FloatArray:
     """
     points = [(math.cos(math.radians(angle)), math.sin(math.radians(angle))) for angle in DIRECTIONS]
     points[0], points[-1] = (1.0, 0.0), (0.0, 1.0)
-    cells = [(*p, *p) for p in points[1:-1]] + [(*p, *q) for p, q in zip(points, points[1:], strict=False)]
+    cells = [(*p, *p) for p in points[1:-1]] + [(*p, *q) for p, q in pairwise(points)]
     return np.array(sorted(cells, key=lambda cell: abs(cell[0] * cell[2] - cell[1] * cell[3])))
 
 

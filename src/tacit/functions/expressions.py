@@ -16,10 +16,18 @@ from dataclasses import dataclass
 __all__ = ["Binary", "ChiSquare", "Constant", "Expression", "InformationGain", "Opaque", "Unary", "Variable"]
 
 UNARY_OPERATORS = (
-    "neg", "abs", "sqrt", "exp", "log", "sin", "cos", "tanh", "sigmoid",
-    "xlogx",        # t * log2(t), with 0 log 0 = 0
+    "neg",
+    "abs",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "xlogx",  # t * log2(t), with 0 log 0 = 0
     "nonnegative",  # max(t, 0): known to be >= 0 on the feasible set (a variance), so clamping is sound there
-    "unit",         # clamp to [-1, 1]: known to hold on the feasible set (a correlation)
+    "unit",  # clamp to [-1, 1]: known to hold on the feasible set (a correlation)
 )
 BINARY_OPERATORS = ("+", "-", "*", "/", "pow", "least", "greatest")
 

@@ -45,8 +45,8 @@ class Recipe:
 class Question:
     """Is the expression > (>=, <, <=) its bound at every point? The bound is a number moved by ``moves`` in turn.
 
-    Exactly one of ``fraction``, ``entropy``, ``recipe`` and ``expression`` says what is asked about. ``lenient``: points
-    where it has no value are welcome. ``unit``: its values are known to be in [-1, 1].
+    Exactly one of ``fraction``, ``entropy``, ``recipe`` and ``expression`` says what is asked about. ``lenient``:
+    points where it has no value are welcome. ``unit``: its values are known to be in [-1, 1].
     """
 
     above: bool

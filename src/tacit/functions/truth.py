@@ -71,7 +71,7 @@ def _holds(goal: Condition, points: Array, leniency: float) -> Booleans:
                     return f <= threshold + give
             raise ValueError(f"unknown comparison {operator}")
         case AllOf(parts):
-            return np.all([_holds(part, points, leniency) for part in parts], axis=0)
+            return np.asarray(np.all([_holds(part, points, leniency) for part in parts], axis=0))
         case AnyOf(parts):
-            return np.any([_holds(part, points, leniency) for part in parts], axis=0)
+            return np.asarray(np.any([_holds(part, points, leniency) for part in parts], axis=0))
     raise TypeError(f"not a condition: {goal!r}")

@@ -10,7 +10,7 @@ from fractions import Fraction as Number
 import numpy as np
 
 from tacit.functions import _kernels_entropy as entropy_layout
-from tacit.functions import _kernels_forms as layout
+from tacit.functions._kernels_shortcut import QUICK_HEADER
 from tacit.functions.expressions import Expression
 from tacit.functions.form_arrays import Coefficients, Dish, Space, form_size, pack_forms, tracked_fraction
 from tacit.functions.polynomials import Factor, Polynomial
@@ -210,7 +210,7 @@ class TableBuilder:
         """Numbers per group for a few forms; none where there are no forms, or their matrices are large."""
         d = self.space.dimension
         forms = any(node.question.fraction or node.question.recipe for node in self.nodes)
-        return 1 + (SHORTCUT_FORMS * (layout.QUICK_HEADER + d + d * d) if forms and d <= SHORTCUT_DIMENSION else 0)
+        return 1 + (SHORTCUT_FORMS * (QUICK_HEADER + d + d * d) if forms and d <= SHORTCUT_DIMENSION else 0)
 
     def tables(self, entry: tuple[int, int, int]) -> Tables:
         """The arrays of everything collected."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from tacit._cache import cache_folder
-from tacit.vocabulary.errors import EnvironmentError_
+from tacit.vocabulary.errors import MachineError
 
 __all__ = ["OLDEST_JAVA", "Java", "find_java", "java_major"]
 
@@ -53,7 +53,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The Java to run Spark with; raises ``EnvironmentError_`` with every reason when there is none."""
+    """The Java to run Spark with; raises ``MachineError`` with every reason when there is none."""
     passed_over: list[str] = []
     for source, executable in _candidates(passed_over):
         version = java_version(executable)
@@ -65,7 +65,7 @@ def find_java() -> Java:
             home = _home_of(executable) if _knows_vector_module(executable) else None
             chosen = home or _wrapper_home(executable)
             return Java(chosen, executable, version, source, wrapped=home is None, passed_over=tuple(passed_over))
-    raise EnvironmentError_(f"no Java for Spark: {'; '.join(passed_over)}; {_ADVICE}")
+    raise MachineError(f"no Java for Spark: {'; '.join(passed_over)}; {_ADVICE}")
 
 
 def _candidates(passed_over: list[str]) -> Iterator[tuple[Source, Path]]:
@@ -159,9 +159,9 @@ def _wrapper_home(executable: Path) -> Path:
             os.chmod(temporary, 0o755)
             os.replace(temporary, wrapper)
         except OSError as error:
-            raise EnvironmentError_(f"cannot write {wrapper} ({error.strerror}); set TACIT_CACHE_DIR") from error
+            raise MachineError(f"cannot write {wrapper} ({error.strerror}); set TACIT_CACHE_DIR") from error
         if not _is_ready(wrapper, script):
-            raise EnvironmentError_(
+            raise MachineError(
                 f"programs cannot be started from {wrapper.parent}; set TACIT_CACHE_DIR to a folder where they can"
             )
     return home

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tacit.pipelines.java import Java, find_java
-from tacit.vocabulary.errors import EnvironmentError_, OptionError
+from tacit.vocabulary.errors import MachineError, OptionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,7 +136,7 @@ def _start(
         from pyspark.java_gateway import launch_gateway
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise EnvironmentError_("Spark is not installed; run: pip install 'tacit[site]'") from error
+        raise MachineError("Spark is not installed; run: pip install 'tacit[site]'") from error
 
     java = find_java()
     folder = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
@@ -154,7 +154,7 @@ def _start(
         reason = _last_words(log_path)
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, Exception):
-            raise EnvironmentError_(f"Spark did not start{reason}; run: tacit doctor") from error
+            raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
         raise
     _owned = _Owned(session, gateway, folder)
     atexit.register(_close_at_exit)

@@ -280,7 +280,7 @@ class Settlement:
         return [
             site
             for site, seen in self._seen.items()
-            if not (seen.stale or self._counts(site))
+            if not (seen.stale or self._counts(site) or site in self._leaving)
             and seen.oldest <= min(seen.closed, self.settled + 1)
             and seen.closed >= self.settled - _PACE
         ]

@@ -28,7 +28,7 @@ HALVINGS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drifts:
-    """The share of the way to its zone's edge that every site has gone; nan where it holds nothing."""
+    """The share of the way to its zone's edge that every site has gone; nan where it has no weight."""
 
     time: IntArray  # (k,)
     share: FloatArray  # (k, sites)
@@ -87,16 +87,16 @@ class _Stopping(Engine):
             yield end - 1
 
     def moved(self, group: int) -> tuple[FloatArray, BoolArray]:
-        """u - e of every site as the kernels compute it, and which sites hold something."""
+        """u - e of every site as the kernels compute it, and which sites have a weight to divide by."""
         d = self.physical.dimension
         held = self._common + self._local[:, group]
         mass = held[:, :d] - self._anchor[:, group]
-        there = np.asarray(held.any(axis=1), dtype=np.bool_)
         if not self.physical.weighted:
-            return mass * self.books.spread, there
+            return mass * self.books.spread, np.ones(len(held), dtype=np.bool_)
         mass -= (held[:, d] - self._anchor_weight[:, group])[:, None] * np.nan_to_num(self.zones.estimate[group])
+        there = held[:, d] > 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(held[:, d:] > 0, mass / held[:, d:], 0.0)), there
+            return np.asarray(np.where(there[:, None], mass / held[:, d:], 0.0)), there
 
     def _place_windows(self) -> None:
         if not self._begun:

@@ -28,7 +28,7 @@ _UNITS_US = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """Power sums of n sites' items per group; ``width`` counts the weight, if any. Sums are over all items of a site."""
+    """Power sums of n sites' items per group, over all items of a site; ``width`` counts the weight, if any."""
 
     per_window: float  # N
     count: IntArray  # (n,) items of each site
@@ -42,7 +42,7 @@ class Items:
     sums: FloatArray
 
     def windows(self) -> FloatArray:
-        """Sums of consecutive disjoint windows (n, K, width) of a watch without groups; the last, partial one left out."""
+        """Sums of consecutive whole windows (n, K, width) of a watch without groups."""
         n = max(1, round(self.per_window))
         windows = int(self.count.min(initial=0)) // n if len(self.count) else 0
         out = np.zeros((len(self.count), windows, self.sums.shape[1]))
@@ -94,9 +94,13 @@ def _by_key(
     n, groups, width = physical.sites, physical.groups, physical.rows.shape[1]
     key = (site * (int(place.max(initial=0)) + 1) + place) * groups + group
     unique, inverse = np.unique(key, return_inverse=True)
-    sums = np.stack([np.bincount(inverse, physical.rows[:, j], len(unique)) for j in range(width)], axis=1)
+    sums: FloatArray = np.stack(
+        [np.bincount(inverse, physical.rows[:, j], len(unique)).astype(np.float64) for j in range(width)], axis=1
+    )
     where = unique // groups
-    item_site, item_place = where // (int(place.max(initial=0)) + 1), where % (int(place.max(initial=0)) + 1)
+    across = int(place.max(initial=0)) + 1
+    item_site: IntArray = np.asarray(where // across, dtype=np.int64)
+    item_place: IntArray = np.asarray(where % across, dtype=np.int64)
     at = (item_site, unique % groups)
     total, square, cross = (np.zeros((n, groups, width)) for _ in range(3))
     np.add.at(total, at, sums)

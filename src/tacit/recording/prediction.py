@@ -69,19 +69,23 @@ class Prediction:
             "predicted cost, rows independent and alike over time (bounds):",
             f"  the mean is {self.distance:.3g} from the threshold set (certified); a site's window varies by "
             f"{self.deviation:.3g} around its mean",
-            f"  violations per window, all {self.sites} sites{groups} together: at most {self.violations_markov_old:.3g} "
+            f"  violations per window, all {self.sites} sites{groups} together: "
+            f"at most {self.violations_markov_old:.3g} "
             f"(Markov; {self.violations_markov:.3g} from the mean), {self.violations_hoeffding:.3g} (Hoeffding)",
             "predicted cost of this recording (estimate):",
         ]
         if self.inflation is not None:
             lines.append(f"  its windows vary {self.inflation:.3g} times as much as independent rows would")
         lines += [
-            f"  about {self.violations:,.0f} violations: {self.coordinator_low:,.0f} to {self.coordinator_high:,.0f} messages "
-            f"with the coordinator, {self.broadcast:,.0f} by broadcast",
-            f"  against {self.centralised:,} (a message per event) and {self.pane_shipping:,} (a message per site and pane)",
+            f"  about {self.violations:,.0f} violations: {self.coordinator_low:,.0f} to {self.coordinator_high:,.0f} "
+            f"messages with the coordinator, {self.broadcast:,.0f} by broadcast",
+            f"  against {self.centralised:,} (a message per event) "
+            f"and {self.pane_shipping:,} (a message per site and pane)",
         ]
         if self.panes_cheaper:
-            lines.append("  shipping panes would be cheaper than this watch; a margin or a longer window may change that")
+            lines.append(
+                "  shipping panes would be cheaper than this watch; a margin or a longer window may change that"
+            )
         return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ __all__ = ["Alert", "Report", "alerts_of", "iso_time"]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A change of answer. ``side``: above or below for one comparison, met or not met for several, None for tracking."""
+    """A change of answer. ``side``: above or below for one comparison, met or not met for several, None to track."""
 
     at: str
     side: str | None

@@ -23,7 +23,7 @@ from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording, load
-from tacit.vocabulary.errors import DataError, EnvironmentError_, OptionError
+from tacit.vocabulary.errors import DataError, MachineError, OptionError
 
 __all__ = [
     "Run",
@@ -129,7 +129,7 @@ class SparkRoom:
 
 
 def spark_room() -> SparkRoom:
-    """The pipelines; EnvironmentError_ where Spark is not installed."""
+    """The pipelines; MachineError where Spark is not installed."""
     try:
         from tacit.pipelines.files import find_files
         from tacit.pipelines.prepare import prepare
@@ -138,7 +138,7 @@ def spark_room() -> SparkRoom:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
             raise
-        raise EnvironmentError_("Spark is not installed; run: pip install 'tacit[site]'") from error
+        raise MachineError("Spark is not installed; run: pip install 'tacit[site]'") from error
     return SparkRoom(open_session, close_session, prepare, find_files, parse_site)
 
 

@@ -196,4 +196,3 @@ class Simulation:
             self._site_says(site, self.sites[site].leave())
         elif self._since[site] is not None:
             self.network.at(self.network.now + self.timing.heartbeat, partial(self._leave, site))
-

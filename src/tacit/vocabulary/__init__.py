@@ -4,8 +4,8 @@ from tacit.vocabulary.answers import Answer, State
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import (
     DataError,
-    EnvironmentError_,
     InputError,
+    MachineError,
     OptionError,
     ProtocolError,
     SentenceError,
@@ -16,10 +16,10 @@ __all__ = [
     "Answer",
     "BoolArray",
     "DataError",
-    "EnvironmentError_",
     "FloatArray",
     "InputError",
     "IntArray",
+    "MachineError",
     "OptionError",
     "ProtocolError",
     "SentenceError",

@@ -5,7 +5,7 @@
     │   ├── SentenceError         the SQL: carries the line and the column
     │   ├── DataError             the data: a missing column, a wrong type, an empty file
     │   └── OptionError           an option of a command or of a call
-    ├── EnvironmentError_         the machine lacks something (Java, make, a supported Python)
+    ├── MachineError         the machine lacks something (Java, make, a supported Python)
     └── ProtocolError             a message or a state that no correct peer produces
 
 >>> raise SentenceError("there is no column named so3", line=2, column=14, hint="did you mean so2?")
@@ -18,8 +18,8 @@ from __future__ import annotations
 
 __all__ = [
     "DataError",
-    "EnvironmentError_",
     "InputError",
+    "MachineError",
     "OptionError",
     "ProtocolError",
     "SentenceError",
@@ -58,7 +58,7 @@ class OptionError(InputError):
     """An option has a value that cannot work."""
 
 
-class EnvironmentError_(TacitError):
+class MachineError(TacitError):
     """The machine lacks something; the message says how to get it."""
 
 

@@ -127,7 +127,7 @@ def worst(case: Case, rng: Generator, f: Expression, e: Array, u: Array, sign: f
     points = case.in_ball(rng, e, u, 400)
     centre, radius = (e + u) / 2.0, np.linalg.norm(u - e) / 2.0
     spread, best = radius / 2.0, -np.inf
-    for _ in range(20):
+    for _ in range(20 if len(points) else 0):
         values = sign * value(f, points)
         values = np.where(np.isnan(values), undefined, values)
         top = points[np.argsort(-values)[:6]]
@@ -135,7 +135,7 @@ def worst(case: Case, rng: Generator, f: Expression, e: Array, u: Array, sign: f
         tried = np.repeat(top, 40, axis=0) / case.units() + rng.normal(size=(40 * len(top), case.dimension)) * spread
         tried[:, case.known()] = np.maximum(tried[:, case.known()], 0.0)
         if case.simplex is not None:
-            tried /= tried.sum(axis=1, keepdims=True)
+            tried -= np.outer((tried @ case.units() - 1.0) / (case.units() @ case.units()), case.units())
         away = tried - centre
         tried = centre + away * np.minimum(1.0, radius / np.maximum(np.linalg.norm(away, axis=1), 1e-300))[:, None]
         tried *= case.units()
@@ -166,6 +166,14 @@ def simplex_table(rng: Generator) -> Array:
     return counts / counts.sum()
 
 
+def share(rng: Generator) -> Array:
+    return rng.dirichlet([1.0, 1.0])
+
+
+def shares(rng: Generator) -> Array:
+    return rng.dirichlet([1.0, 1.0, 1.0])
+
+
 def correlated(x: Array) -> Booleans:
     """Means (x, xx, y, yy, xy) that some data has."""
     a, b, c = x[:, 1] - x[:, 0] ** 2, x[:, 3] - x[:, 2] ** 2, x[:, 4] - x[:, 0] * x[:, 2]
@@ -189,6 +197,8 @@ TABLE = (True,) * 4
 PAIR = (True, False, True, False, True, False)
 PAIR_MEANS = (False, True, False, True, False)
 VARIANCE = (Moment(0, 1, 2),)
+ONE_MEAN = (Moment(-1, 0, 1),)
+SPREAD = root(nonnegative(x1 - x0 * x0)) / (2.0 + Unary("tanh", x0))
 NET = Unary("sigmoid", 3.0 * x0 - x1) + Unary("sigmoid", 2.0 * x1)
 
 CASES = (
@@ -213,6 +223,17 @@ CASES = (
     Case("information gain", Comparison(GAIN, ">", 0.05), 4, table, TABLE),
     Case("gain below", Comparison(GAIN, "<=", 0.02, 0.005), 4, table, TABLE),
     Case("gain on the simplex", Comparison(GAIN, ">", 0.05), 4, simplex_table, TABLE, simplex=(0, 1, 2, 3)),
+    Case(
+        "share",
+        Comparison(x0 / x1, ">", 0.5, 0.01),
+        2,
+        share,
+        (True, True),
+        simplex=(0, 1),
+        scale=(0.5, 2.0),
+    ),
+    Case("quadratic of shares", Comparison(x0 * x1 - x2 * x2, ">", 0.02), 3, shares, (True,) * 3, simplex=(0, 1, 2)),
+    Case("spread of means", Comparison(SPREAD, ">", 0.8), 2, lambda r: means_of_pairs(r)[:2], (False, True), ONE_MEAN),
     Case("entropy", Comparison(ENTROPY, ">", 0.8), 3, lambda r: table(r)[:3] + 1.0, (True,) * 3),
     Case("chi-square", Comparison(CHI, ">", 10.0), 4, table, TABLE),
     Case("chi-square below", Comparison(CHI, "<", 10.0, 0.5), 4, table, TABLE),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison
 from tests.functions.cases import CASES, Case, worst
 
@@ -19,7 +22,7 @@ def drifts(case: Case, rng: np.random.Generator, estimates: np.ndarray, radius: 
         if 0.0 < safe < 1e9 and rng.random() < 0.7:
             step = rng.normal(size=case.dimension)
             if case.simplex is not None:
-                step -= step.mean()
+                step -= step @ case.units() * case.units() / (case.units() @ case.units())
             result.append(e + step / np.linalg.norm(step) * safe * rng.uniform(0.8, 4.0))
         else:
             other = case.draw(rng) / case.units()
@@ -84,6 +87,35 @@ def test_safe_radius(case: Case) -> None:
         assert case.right(monitor, zones, int(g), x).all(), (case.name, estimates[g], zones.radius[g])
         if case.simplex is None:
             assert monitor.inside(zones, np.array([g]), (estimates[g] + 0.999 * step)[None])[0]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if isinstance(c.goal, Comparison)], ids=lambda case: case.name)
+def test_hair_from_the_threshold(case: Case) -> None:
+    """Balls so small that a careless difference of large numbers would decide."""
+    assert isinstance(case.goal, Comparison)
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        e = case.draw(rng) / case.units()
+        at = float(value(case.goal.expression, (e * case.units())[None])[0])
+        for hair in (-1e-4, 1e-7, -1e-10, 1e-10):
+            if np.isnan(at):
+                continue
+            limit = at + hair * (1.0 + abs(at))
+            near = replace(case, goal=replace(case.goal, threshold=limit, margin=0.0))
+            monitor = near.monitor()
+            zones = monitor.zones(1)
+            monitor.refresh(zones, np.array([0]), e[None])
+            if not 0.0 < zones.radius[0] < 1e9:
+                continue
+            step = rng.normal(size=case.dimension)
+            if case.simplex is not None:
+                step -= step @ case.units() * case.units() / (case.units() @ case.units())
+            u = e + step / np.linalg.norm(step) * zones.radius[0] * rng.uniform(0.9, 3.0)
+            if not monitor.inside(zones, np.array([0]), u[None])[0] or not len(near.in_ball(rng, e, u, 400)):
+                continue
+            sign = -1.0 if case.goal.operator.startswith(">") == (zones.answer[0] == 1) else 1.0
+            found = worst(near, rng, case.goal.expression, e, u, sign, np.inf if zones.answer[0] == 1 else -np.inf)
+            assert found <= sign * limit + 2e-14 * (1.0 + abs(limit)), (case.name, e, u, limit)
 
 
 def test_thousands_of_balls_around_empty_cells() -> None:

@@ -15,13 +15,15 @@ EXACT = [case for case in CASES if case.exact]
 FOUND = {
     "ratio": 0.97,
     "ratio of means": 0.95,
-    "standard deviation": 0.8,
-    "correlation": 0.6,
-    "correlation of means": 0.6,
-    "information gain": 0.6,
-    "gain on the simplex": 0.7,
-    "chi-square": 0.7,
-    "track a deviation": 0.85,
+    "standard deviation": 0.85,
+    "correlation": 0.65,
+    "correlation of means": 0.65,
+    "information gain": 0.85,
+    "gain on the simplex": 0.85,
+    "chi-square": 0.8,
+    "entropy": 0.9,
+    "track a deviation": 0.9,
+    "quadratic of shares": 0.9,
 }
 
 

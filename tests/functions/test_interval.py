@@ -44,7 +44,7 @@ def judge(expression: Expression, points: np.ndarray, low: float, high: float) -
     assert np.all(values <= high + slip)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     expressions, st.lists(st.tuples(numbers, st.floats(0.0, 2.0)), min_size=D, max_size=D), st.integers(0, 2**32 - 1)
 )

@@ -213,9 +213,15 @@ def test_hellos_that_a_leave_has_overtaken_change_nothing(coordinator):
 
 
 def test_words_of_unknown_sites_are_ignored(coordinator):
-    words = (claim(7, 9), Report(7, 1, 1, 1, rows(9)), Reply(7, 1, 1, rows(9)))
+    words = (Report(7, 1, 1, 1, rows(9)), Reply(7, 1, 1, rows(9)))
     assert coordinator.hear(*words) == []
     assert coordinator.machine.roster == (0, 1)
+
+
+def test_a_site_that_thinks_it_counts_is_told_that_it_does_not(coordinator):
+    assert coordinator.hear(claim(7, 9)) == [Leave(7, 0)]
+    coordinator.hear(Hello(7, 2, 0, 0), Leave(7, 2))
+    assert coordinator.hear(claim(7, 9)) == [Leave(7, 2)]
 
 
 def test_a_report_of_another_watch_is_refused(coordinator):

@@ -150,6 +150,12 @@ def test_it_says_leave_until_that_is_said_back(site):
     assert site.heartbeat() == ()
 
 
+def test_told_that_it_left_in_an_earlier_session_it_says_hello(site):
+    site.forget_zone()
+    assert site.receive(Leave(0, 1)) == (site.hello(),)
+    assert site.receive(Leave(0, 2)) == ()
+
+
 def test_a_broadcast_moves_the_estimate_of_all_and_collects_its_origin():
     machine = Site(1, sum_above(10), 1)
     machine.close_pane(0, one(2))

@@ -50,6 +50,8 @@ def test_a_window_keeps_the_rest_of_the_watch() -> None:
     hours = changed_plan(plan, "window", Length(7_200_000_000, False, "2h"))
     assert (hours.window.kind, hours.window.duration_us) == ("time", 7_200_000_000)
     assert hours.goal == plan.goal
+    longer = changed_plan(plan, "window", Length(5_000, True, "5000"))
+    assert (longer.window.rows, longer.window.every) == (5_000, plan.window.every)
     assert changed_plan(plan, "threshold", 3.0).goal.threshold == 3.0
 
 

@@ -88,13 +88,13 @@ def _generated(spark: Any, table: str, scale: float) -> Any:
 
 
 def _print_all(console: Any, runs: list[Run]) -> None:
-    from tacit.cli.show import table_of
+    from tacit.cli.show import ratio_text, table_of
     from tacit.cli.work import show
 
     rows = []
     for run in runs:
         report = run.replay.report
-        total = max(1, report.messages["total"])
+        total = report.messages["total"]
         rows.append(
             {
                 "watch": report.watch,
@@ -102,8 +102,8 @@ def _print_all(console: Any, runs: list[Run]) -> None:
                 "sites": report.sites,
                 "groups": report.groups or 1,
                 "messages": report.messages["total"],
-                "panes / tacit": f"{report.pane_shipping['messages'] / total:.1f} ×",
-                "events / tacit": f"{report.centralised['messages'] / total:.1f} ×",
+                "panes / tacit": ratio_text(report.pane_shipping["messages"], total),
+                "events / tacit": ratio_text(report.centralised["messages"], total),
                 "alerts": len(report.alerts),
                 "wrong": (report.missed or 0) + (report.spurious or 0),
             }

@@ -20,7 +20,16 @@ from tacit.recording.run import Run
 from tacit.recording.summary import baseline_words, final_answers, group_label, observer_words
 from tacit.vocabulary.answers import MET, UNKNOWN
 
-__all__ = ["alert_lines", "answer_words", "costs_table", "print_run", "size_text", "table_of", "when_text"]
+__all__ = [
+    "alert_lines",
+    "answer_words",
+    "costs_table",
+    "print_run",
+    "ratio_text",
+    "size_text",
+    "table_of",
+    "when_text",
+]
 
 ALERTS_SHOWN = 10
 GROUPS_SHOWN = 5
@@ -93,11 +102,23 @@ def costs_table(report: Report) -> Table:
         ("sending every event", report.centralised["messages"], report.centralised["bytes"]),
     ]
     for index, (what, messages, size) in enumerate(rows):
-        against = "" if index == 0 else f"{messages / total:,.2f} × as many" if total else "tacit sent none"
+        against = "" if index == 0 else f"{ratio_text(messages, total)} as many"
         table.add_row(what, f"{messages:,}", size_text(size), against, style="bold" if index == 0 else "")
     if (words := baseline_words(report)) is not None:
         table.add_row(Text(words, style="yellow"))
     return table
+
+
+def ratio_text(baseline: int, total: int) -> str:
+    """How many times as many, with two digits at least.
+
+    >>> ratio_text(100_000, 40), ratio_text(95, 10), ratio_text(3, 1000)
+    ('2,500 ×', '9.5 ×', '0.003 ×')
+    """
+    ratio = baseline / max(total, 1)
+    if ratio >= 100:
+        return f"{ratio:,.0f} ×"
+    return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2g} ×"
 
 
 def alert_lines(plan: WatchPlan, alerts: Sequence[Alert]) -> list[str]:

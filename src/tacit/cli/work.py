@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -25,11 +27,31 @@ _POLL_S = 0.5
 def spark_session(name: str) -> Iterator[Any]:
     """A session for one command; the Spark that was started for it ends with it."""
     room = spark_room()
-    spark = room.open_session(name)
+    # A command that is interrupted says so in one line; py4j would add the trace of the call that was cut short.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    with _orderly_end():
+        spark = room.open_session(name)
+        try:
+            yield spark
+        finally:
+            room.close_session(spark)
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Inside, a request to end (SIGTERM) unwinds like an interrupt, so that nothing is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
-        yield spark
+        yield
     finally:
-        room.close_session(spark)
+        signal.signal(signal.SIGTERM, before)
 
 
 def output() -> Console:

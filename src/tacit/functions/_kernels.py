@@ -15,7 +15,7 @@ import numpy as np
 from tacit.functions._jit import kernel
 from tacit.functions._kernels_boxes import program_proved
 from tacit.functions._kernels_entropy import entropy_positive
-from tacit.functions._kernels_forms import form_positive
+from tacit.functions._kernels_forms import AT_ZERO, HEADER, form_positive
 from tacit.functions._kernels_shortcut import QUICK_HEADER, quick_positive, quick_write
 from tacit.functions.tables import (
     ABOVE,
@@ -123,6 +123,7 @@ def _walk(
                     q,
                     radius,
                     rounds,
+                    max(4, boxes_max // 8),
                 )
             else:
                 source, row, at = (
@@ -144,7 +145,7 @@ def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     square = 0.0
     for j in range(u.shape[0]):
         square += (u[j] - estimate[g, j]) ** 2
-    return float(0.5 * math.sqrt(square) * (1.0 + 4e-16))
+    return float(0.5 * math.sqrt(square) * (1.0 + 2e-15))
 
 
 @kernel()
@@ -156,8 +157,9 @@ def shortcut_inside(
     state: FloatArray,
     g: int,
     u: FloatArray,
+    room: float,
 ) -> bool:
-    """``ball_inside`` by the group's shortcut alone; False when that does not decide.
+    """``balls_inside`` by the group's shortcut alone (``ball_inside`` with room 0); False when that does not decide.
 
     For a caller's inner loop, which reads the arrays out of the tables and zones once, before it: handing on a tuple of
     arrays costs more than this test.
@@ -166,7 +168,7 @@ def shortcut_inside(
     way = state[g, at]
     if way == 0.0:
         return False
-    radius = _radius(estimate, g, u)
+    radius = (_radius(estimate, g, u) + room) * (1.0 + 4e-16)
     if not 0.0 < radius < math.inf:
         return False
     if way > 0.0:
@@ -186,6 +188,7 @@ def shortcut_inside(
         u,
         radius,
         3,
+        1,
     )
 
 
@@ -193,7 +196,7 @@ def shortcut_inside(
 def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
     estimate = zones.estimate
-    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u):
+    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u, 0.0):
         return True
     radius = _radius(estimate, g, u)
     if radius == 0.0:
@@ -204,6 +207,20 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     if not radius < math.inf:
         return False
     return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, np.empty(1, dtype=np.int64))
+
+
+@kernel()
+def balls_inside(tables: Tables, zones: Zones, g: int, u: FloatArray, room: float) -> bool:
+    """``ball_inside`` for every drift within ``room`` of u at once: a ball larger by that much holds all their balls.
+
+    For |u' - u| <= room the centre moves by at most room / 2 and the radius grows by at most room / 2. The effort is
+    small: this proof is tried to save later ones.
+    """
+    estimate = zones.estimate
+    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u, room):
+        return True
+    radius = (_radius(estimate, g, u) + room) * (1.0 + 4e-16)
+    return radius < math.inf and _walk(tables, zones, g, u, radius, BOXES_RADIUS, 3, np.empty(1, dtype=np.int64))
 
 
 @kernel()
@@ -219,7 +236,7 @@ def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArr
         result[i] = math.sqrt(square) <= safe[g] * (1.0 - 1e-15)
         if not result[i]:
             u = drifts[i]
-            result[i] = shortcut_inside(nodes, numbers, space, estimate, state, g, u) or ball_inside(
+            result[i] = shortcut_inside(nodes, numbers, space, estimate, state, g, u, 0.0) or ball_inside(
                 tables, zones, g, u
             )
 
@@ -319,3 +336,45 @@ def radius_many(tables: Tables, zones: Zones, groups: IntArray) -> None:
     for i in range(groups.shape[0]):
         zones.radius[groups[i]] = _safe_radius(tables, zones, groups[i], trail)
         _find_shortcut(tables, zones, groups[i], trail)
+
+
+@kernel()
+def _sign_at(numbers: FloatArray, row: int, e: FloatArray) -> float:
+    """The sign of a form at a point."""
+    d = e.shape[0]
+    value = numbers[row, AT_ZERO]
+    for i in range(d):
+        inner = numbers[row, HEADER + i]
+        for j in range(d):
+            inner += numbers[row, HEADER + d + i * d + j] * e[j]
+        value += inner * e[i]
+    return 0.0 if value == 0.0 else math.copysign(1.0, value)
+
+
+@kernel()
+def stays(tables: Tables, zones: Zones, g: int, e: FloatArray) -> bool:
+    """Move group g to a new estimate if its answer is proved there too; else change nothing.
+
+    What ``Monitor.refresh`` does, for goals of which only the answer, the signs of denominators and the safe radius
+    depend on the estimate (``Monitor.plain``); without margins, so that the proved answer is the true one.
+    """
+    nodes, lists, d = tables.nodes, tables.lists, e.shape[0]
+    before = zones.estimate[g].copy()
+    signs = zones.state[g, nodes[0, STATE_SIGN] : nodes[0, STATE_FORMS]].copy()
+    for j in range(d):
+        zones.estimate[g, j] = e[j]
+    defined = np.isfinite(e).all() and (e != 0.0).any()
+    for k in range(1, nodes.shape[0]):
+        for i in range(nodes[k, FACTOR_FIRST], nodes[k, FACTOR_LAST]):
+            sign = _sign_at(tables.numbers, lists[i, 0], e)
+            zones.state[g, nodes[0, STATE_SIGN] + lists[i, 3]] = sign
+            defined = defined and sign != 0.0  # a value that is missing is Python's to judge
+    trail = np.empty(TRAIL, dtype=np.int64)
+    if defined and _walk(tables, zones, g, e, 0.0, BOXES_RADIUS, 3, trail):
+        zones.radius[g] = _safe_radius(tables, zones, g, trail)
+        _find_shortcut(tables, zones, g, trail)
+        return True
+    for j in range(d):
+        zones.estimate[g, j] = before[j]
+    zones.state[g, nodes[0, STATE_SIGN] : nodes[0, STATE_FORMS]] = signs
+    return False

@@ -117,9 +117,7 @@ def _affine_exactly(
     size = abs(total)
     for j in range(d):
         b, twice, step = -sign * forms[row, at + HEADER + j] * grid, p[g, j] + q[j], q[j] - p[g, j]
-        if b != 0.0 and (p[g, j] != math.floor(p[g, j]) or abs(p[g, j]) > 1e15):
-            return False
-        if q[j] != math.floor(q[j]) and (b != 0.0 or step != 0.0):
+        if (b != 0.0 or step != 0.0) and (p[g, j] != math.floor(p[g, j]) or q[j] != math.floor(q[j])):
             return False
         total += b * twice
         size += abs(b * twice)
@@ -141,7 +139,7 @@ def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
 
 @kernel()
 def _moves_away(
-    forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, error: float
+    forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool
 ) -> bool:
     """One component alone counts and alone moved, away from the threshold: the answer at p holds up to q."""
     place, moved = -1, 0
@@ -156,7 +154,9 @@ def _moves_away(
                 return False
         if b != 0.0 and q[j] == p[g, j]:
             return False
-    return moved == 1 and forms[row, at + HEADER + place] != 0.0 and value >= -error
+    return bool(
+        moved == 1 and forms[row, at + HEADER + place] != 0.0 and (value > 0.0 or (value == 0.0 and not strict))
+    )
 
 
 @kernel()
@@ -246,7 +246,7 @@ def _affine_otherwise(
         plain
         and _is_between(p, g, q, radius)
         and (
-            _affine_exactly(forms, row, at, p, g, q, sign, strict) or _moves_away(forms, row, at, p, g, q, sign, error)
+            _affine_exactly(forms, row, at, p, g, q, sign, strict) or _moves_away(forms, row, at, p, g, q, sign, strict)
         )
     ):
         return True

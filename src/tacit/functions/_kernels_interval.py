@@ -121,6 +121,12 @@ def wave(low: float, high: float) -> tuple[float, float]:
 
 
 @kernel()
+def sigmoid(t: float) -> float:
+    small = math.exp(-abs(t))
+    return (1.0 if t >= 0.0 else small) / (1.0 + small)
+
+
+@kernel()
 def xlogx(t: float) -> float:
     return t * math.log2(t) if t > 0.0 else 0.0
 
@@ -187,8 +193,7 @@ def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, boo
     if operation == TANH:
         return max(-1.0, down_far(math.tanh(a0))), min(1.0, up_far(math.tanh(a1))), False
     if operation == SIGMOID:
-        low, high = 0.5 * (1.0 + math.tanh(0.5 * a0)), 0.5 * (1.0 + math.tanh(0.5 * a1))
-        return max(0.0, low - 1e-15), min(1.0, high + 1e-15), False
+        return max(0.0, down_far(down_far(sigmoid(a0)))), min(1.0, up_far(up_far(sigmoid(a1)))), False
     if operation == XLOGX:
         if a1 < 0.0:
             return 0.0, 0.0, True
@@ -296,6 +301,8 @@ def forward(
         else:
             registers[LOW, i], registers[HIGH, i], hole = unary_range(operation, registers[LOW, a], registers[HIGH, a])
             undefined = undefined or hole
+        if not (-math.inf < registers[LOW, i] and registers[HIGH, i] < math.inf):
+            undefined = True  # it may overflow, which has no value
         if not (registers[LOW, i] <= registers[HIGH, i]):
             registers[LOW, i], registers[HIGH, i], undefined = -math.inf, math.inf, True
     return undefined

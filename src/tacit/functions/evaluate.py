@@ -108,7 +108,8 @@ def _unary(operator: str, t: Array) -> Array:
         case "tanh":
             return np.tanh(t)
         case "sigmoid":
-            return 0.5 * (1.0 + np.tanh(0.5 * t))
+            small = np.exp(-np.abs(t))  # never overflows, and keeps its digits far below 0
+            return np.where(t >= 0.0, 1.0, small) / (1.0 + small)
         case "xlogx":
             return _finite(np.where(t > 0.0, t * np.log2(np.where(t > 0.0, t, 1.0)), np.where(t == 0.0, 0.0, np.nan)))
         case "nonnegative":
@@ -223,7 +224,8 @@ def _unary_slope(operator: str, t: Array) -> Array:
         case "tanh":
             return 1.0 - np.tanh(t) ** 2
         case "sigmoid":
-            return 0.25 * (1.0 - np.tanh(0.5 * t) ** 2)
+            small = np.exp(-np.abs(t))
+            return small / (1.0 + small) ** 2
         case "xlogx":
             return np.asarray(np.log2(t) + 1.0 / LN2)
         case "nonnegative":

@@ -68,6 +68,10 @@ def pack_forms(
     ``sizes`` bound the magnitudes that went into A, b and c0 before anything cancelled.
     """
     k, d = linear.shape
+    broken = ~(np.isfinite(quadratic).all(axis=(1, 2)) & np.isfinite(linear).all(axis=1) & np.isfinite(constant))
+    if broken.any():  # an overflow: a form that is nan everywhere proves nothing
+        quadratic, linear = np.where(broken[:, None, None], 0.0, quadratic), np.where(broken[:, None], 0.0, linear)
+        constant = np.where(broken, np.nan, constant)
     normal = space.plane[:d]
     project = np.eye(d) - np.outer(normal, normal)
     forms = np.zeros((k, form_size(d)))

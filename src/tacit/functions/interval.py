@@ -14,8 +14,9 @@ import numpy as np
 from tacit.functions._kernels_boxes import bounds_many
 from tacit.functions._kernels_forms import form_bounds_many
 from tacit.functions.evaluate import gradient, opaque_value, value
-from tacit.functions.expressions import Expression
+from tacit.functions.expressions import Expression, Unary
 from tacit.functions.form_arrays import Coefficients, Space
+from tacit.functions.forms import children
 from tacit.functions.polynomials import as_fraction, degree_of
 from tacit.functions.program import Programs
 from tacit.functions.shapes import Question
@@ -57,7 +58,8 @@ def bounds_over_ball(
         known = np.asarray(feasible, dtype=np.bool_)
         low, high = np.where(known, np.maximum(low, 0.0), low), np.where(known, np.maximum(high, 0.0), high)
     bounds = _by_program(expression, low, high, centre, radius)
-    polynomial = as_fraction(expression)
+    # A fraction takes clamps for granted, which holds on the feasible set only; here nothing is known of it.
+    polynomial = None if _clamped(expression) else as_fraction(expression)
     if polynomial is None or polynomial.below or polynomial.needs or degree_of(polynomial.numerator()) > 2:
         return bounds
     builder = _builder(centre.shape[1])
@@ -66,6 +68,12 @@ def bounds_over_ball(
     tables = builder.tables((REJECT, REJECT, REJECT))
     form_bounds_many(tables.numbers, row, tables.space, centre, radius, result)
     return np.maximum(bounds[0], result[:, 0]), np.minimum(bounds[1], result[:, 1])
+
+
+def _clamped(expression: Expression) -> bool:
+    if isinstance(expression, Unary) and expression.operator in ("nonnegative", "unit"):
+        return True
+    return any(_clamped(part) for part in children(expression))
 
 
 def _builder(dimension: int) -> TableBuilder:

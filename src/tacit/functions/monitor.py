@@ -80,6 +80,13 @@ class Monitor:
         self._moving = [k for k, q in enumerate(questions) if q.recipe is None and q.threshold is None]
         self._factor_rows = np.array(list(self._builder.factor_forms.values()), dtype=np.int64)
 
+    @property
+    def plain(self) -> bool:
+        """May ``stays`` (_kernels.py) move an estimate: no margins, and nothing but answer and radius depends on it?"""
+        programs = any(node.program >= 0 for node in self._builder.nodes)
+        moving = isinstance(self.goal, Track) or self._moving or self._builder.dishes or self._programs.anchors
+        return not (programs or moving) and all(margin == 0.0 for margin in _margins(self.goal))
+
     def values(self, points: FloatArray) -> FloatArray:
         """The outputs (k, n) at each point; nan is undefined."""
         x = self._x(points)
@@ -198,6 +205,12 @@ def _track_bounds(goal: Track, at: FloatArray) -> tuple[FloatArray, FloatArray]:
     share = goal.within / 100.0
     near, far = at / (1.0 + share), at / (1.0 - share)
     return np.minimum(near, far), np.maximum(near, far)
+
+
+def _margins(goal: Goal) -> list[float]:
+    if isinstance(goal, AllOf | AnyOf):
+        return [margin for part in goal.parts for margin in _margins(part)]
+    return [goal.margin] if isinstance(goal, Comparison) else []
 
 
 def _kleene(goal: Condition, x: FloatArray) -> NDArray[np.int8]:

@@ -68,9 +68,13 @@ def as_fraction(expression: Expression) -> Fraction | None:
     """The expression as a fraction of polynomials, or None when it is not one."""
     try:
         fraction = _fraction(expression)
-        fraction.numerator(), fraction.denominator()  # small enough to be expanded
+        for polynomial in (
+            fraction.numerator(),
+            fraction.denominator(),
+        ):  # small enough to be expanded, and to be floats
+            _ = [float(number) for number in polynomial.values()]
         return fraction
-    except _NotAFractionError:
+    except (_NotAFractionError, OverflowError):
         return None
 
 

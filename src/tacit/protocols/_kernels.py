@@ -13,45 +13,77 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.functions._jit import kernel
-from tacit.functions._kernels import ball_inside
+from tacit.functions._kernels import ball_inside, balls_inside, stays
+from tacit.protocols._kernels_quiet import loud_groups, slide
 
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
 
 ONE_GROUP, PER_KEY, PER_MEMBER = 0, 1, 2
+ROOM_MIN, ROOM_MAX = 1.0 / 256.0, 0.5
 DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
 RANDOM, LRU, OPPOSITE = 0, 1, 2
+UNKNOWN = 2  # the answer
 
 
 @kernel()
-def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
+def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
+    """Row r comes (sign 1) or goes (-1). ``held`` counts a group's rows: without any its sums are exactly 0."""
     width = rows.shape[1]
-    if mode == ONE_GROUP:
-        for j in range(width):
-            local[i, 0, j] += sign * rows[r, j]
-    elif mode == PER_KEY:
-        g = group[r]
-        for j in range(width):
-            local[i, g, j] += sign * rows[r, j]
-    else:
+    if mode == PER_MEMBER:
         for j in range(width):
             common[i, j] += sign * shared[r, j]
-        for k in range(pointer[r], pointer[r + 1]):
+    first = pointer[r] if mode == PER_MEMBER else 0
+    end = pointer[r + 1] if mode == PER_MEMBER else 1
+    for k in range(first, end):
+        g = 0
+        if mode == PER_MEMBER:
             g = member[k]
-            for j in range(width):
-                local[i, g, j] += sign * rows[r, j]
+        elif mode == PER_KEY:
+            g = group[r]
+        if mode != ONE_GROUP:
+            held[i, g] += 1 if sign > 0.0 else -1
+        for j in range(width):
+            local[i, g, j] += sign * rows[r, j]
+        if mode != ONE_GROUP and held[i, g] == 0:
+            local[i, g, :] = 0.0
 
 
 @kernel()
-def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common):  # type: ignore[no-untyped-def]
+def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
     """The window's sums afresh: windows do not add and subtract forever."""
     local[i, :, :] = 0.0
     common[i, :] = 0.0
+    held[i, :] = 0
     for r in range(lo, hi):
-        _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common)
+        _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held)
 
 
 @kernel()
-def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):  # type: ignore[no-untyped-def]
+def _leaves(i, g, drift, proved, tables, zones):  # type: ignore[no-untyped-def]
+    """Ask about the drift's ball; first about the balls of all drifts around it, so that the next ones need not ask.
+
+    How much room is tried is a share of the drift's length that doubles with success and shrinks with failure.
+    """
+    d = drift.shape[0]
+    share = proved[i, g, d + 1]
+    square = 0.0
+    for j in range(d):
+        square += (drift[j] - zones.estimate[g, j]) ** 2
+    room = share * np.sqrt(square)
+    if room > 0.0 and balls_inside(tables, zones, g, drift, room):
+        for j in range(d):
+            proved[i, g, j] = drift[j]
+            proved[i, g, d + 2 + j] = zones.estimate[g, j]
+        proved[i, g, d] = room * room * (1.0 - 1e-9)
+        proved[i, g, d + 1] = min(ROOM_MAX, 2.0 * share)
+        return False
+    proved[i, g, d] = -1.0
+    proved[i, g, d + 1] = max(ROOM_MIN, 0.25 * share)
+    return not ball_inside(tables, zones, g, drift)
+
+
+@kernel()
+def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift):  # type: ignore[no-untyped-def]
     """Is group g at site i outside its zone? ``anchor`` is collected minus slack.
 
     If every site lost its weight the mean would have no value, so a site that loses its weight says so even when its
@@ -70,7 +102,7 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
             return False
         for j in range(d):
             drift[j] = zones.estimate[g, j] + drift[j] * spread
-        return not ball_inside(tables, zones, g, drift)
+        return _leaves(i, g, drift, proved, tables, zones)
     weight = common[i, d] + local[i, g, d]
     if weight > 0.0:
         told[i, g] = False
@@ -89,21 +121,40 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
         return False
     for j in range(d):
         drift[j] = zones.estimate[g, j] + drift[j] / weight
-    return not ball_inside(tables, zones, g, drift)
+    return _leaves(i, g, drift, proved, tables, zones)
 
 
 @kernel()
 def advance(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-    local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+    local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group,
 ):  # fmt: skip
     """Run updates ``first:end`` up to the first step with a violation: (next update, how many violations)."""
     groups = local.shape[1]
     drift = np.empty(anchor.shape[2])
+    touched = np.zeros(groups, dtype=np.int64)
+    loud = np.empty(groups, dtype=np.int64)
     update = first
     count = 0
+    sums, places, weights, empty, room = local[:, 0], anchor[:, 0], anchor_weight[:, 0], told[:, 0], proved[:, 0]
     while update < end:
+        if mode == ONE_GROUP:
+            update = slide(
+                update, end, site, lo, hi, last, at_lo, at_hi, rows, sums, moved, exact, places, weights, empty,
+                weighted, spread, room, zones.estimate, zones.radius, drift,
+            )  # fmt: skip
+            if update == end:
+                break
+            if last[update]:
+                i = site[update]
+                update += 1
+                if _violates(
+                    i, 0, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+                ):
+                    out_site[0], out_group[0], count = i, 0, 1
+                    break
+                continue
         begin = update
         while True:
             i = site[update]
@@ -113,57 +164,51 @@ def advance(  # type: ignore[no-untyped-def]
                 for j in range(common.shape[1]):
                     old_common[i, j] = common[i, j]
             for r in range(at_lo[i], min(lo[update], at_hi[i])):
-                _apply(mode, -1.0, i, r, rows, shared, group, pointer, member, local, common)
+                _apply(mode, -1.0, i, r, rows, shared, group, pointer, member, local, common, held)
             for r in range(max(at_hi[i], lo[update]), hi[update]):
-                _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common)
+                _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held)
             moved[i] += lo[update] - at_lo[i]
             at_lo[i] = lo[update]
             at_hi[i] = hi[update]
-            if not exact and moved[i] > hi[update] - lo[update] + groups:
-                _sum_again(mode, i, lo[update], hi[update], rows, shared, group, pointer, member, local, common)
+            if hi[update] == lo[update] or (not exact and moved[i] > hi[update] - lo[update] + groups):
+                _sum_again(mode, i, lo[update], hi[update], rows, shared, group, pointer, member, local, common, held)
                 moved[i] = 0
             update += 1
             if last[update - 1]:
                 break
         for k in range(begin, update):
             i = site[k]
-            if mode == ONE_GROUP:
-                if _violates(i, 0, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+            which = 1
+            if mode != ONE_GROUP:
+                which = 0
+                if mode == PER_MEMBER:
+                    for j in range(common.shape[1]):
+                        if common[i, j] != old_common[i, j]:
+                            which = -1  # every group moved
+                for side in range(0 if which < 0 else 2):
+                    a = old_lo[i] if side == 0 else max(old_hi[i], at_lo[i])
+                    b = min(at_lo[i], old_hi[i]) if side == 0 else at_hi[i]
+                    for r in range(a, b):
+                        p = pointer[r] if mode == PER_MEMBER else 0
+                        q = pointer[r + 1] if mode == PER_MEMBER else 1
+                        for m in range(p, q):
+                            g = member[m] if mode == PER_MEMBER else group[r]
+                            if seen[i, g] != begin:
+                                seen[i, g] = begin
+                                touched[which] = g
+                                which += 1
+            found = loud_groups(
+                i, touched, which, local, common, anchor, anchor_weight, told, weighted, spread, proved,
+                zones.estimate, zones.radius, drift, loud,
+            )  # fmt: skip
+            for m in range(found):
+                g = loud[m]
+                if _violates(
+                    i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+                ):
                     out_site[count] = i
-                    out_group[count] = 0
+                    out_group[count] = g
                     count += 1
-                continue
-            everything = False
-            if mode == PER_MEMBER:
-                for j in range(common.shape[1]):
-                    if common[i, j] != old_common[i, j]:
-                        everything = True
-            if everything:
-                for g in range(groups):
-                    if _violates(
-                        i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift
-                    ):
-                        out_site[count] = i
-                        out_group[count] = g
-                        count += 1
-                continue
-            for side in range(2):
-                a = old_lo[i] if side == 0 else max(old_hi[i], at_lo[i])
-                b = min(at_lo[i], old_hi[i]) if side == 0 else at_hi[i]
-                for r in range(a, b):
-                    p = pointer[r] if mode == PER_MEMBER else 0
-                    q = pointer[r + 1] if mode == PER_MEMBER else 1
-                    for m in range(p, q):
-                        g = member[m] if mode == PER_MEMBER else group[r]
-                        if seen[i, g] == begin:
-                            continue
-                        seen[i, g] = begin
-                        if _violates(
-                            i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift
-                        ):
-                            out_site[count] = i
-                            out_group[count] = g
-                            count += 1
         if count > 0:
             break
     return update, count
@@ -260,13 +305,46 @@ def _balance(  # type: ignore[no-untyped-def]
 
 
 @kernel()
+def _renew(  # type: ignore[no-untyped-def]
+    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected, collected_weight
+):  # fmt: skip
+    """Collect everyone and move the estimate, if the answer is the same there; else leave it to Python."""
+    n, d = local.shape[0], anchor.shape[2]
+    e = np.zeros(d)
+    weight = 0.0
+    for i in range(n):
+        for j in range(d):
+            e[j] += common[i, j] + local[i, g, j]
+        if weighted:
+            weight += common[i, d] + local[i, g, d]
+    if weighted:
+        if not weight > 0.0:
+            return False
+        for j in range(d):
+            e[j] /= weight
+    if zones.answer[g] == UNKNOWN or not stays(tables, zones, g, e):
+        return False
+    for i in range(n):
+        for j in range(d):
+            collected[i, g, j] = common[i, j] + local[i, g, j]
+            anchor[i, g, j] = collected[i, g, j]
+            known[i, g, j] = 0.0
+        if weighted:
+            collected_weight[i, g] = common[i, d] + local[i, g, d]
+            anchor_weight[i, g] = collected_weight[i, g]
+            told[i, g] = collected_weight[i, g] == 0.0
+    return True
+
+
+@kernel()
 def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-    local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+    local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group,
     policy, used, known, clock, dice, thrown, log, logged, order, failed,
+    collected, collected_weight, renews, renewals,
 ):  # fmt: skip
-    """``advance``, going on by itself while every violated group balances.
+    """``advance``, going on by itself while every violated group balances or (with ``renews``) keeps its answer.
 
     Returns (why it stopped, next update, how many groups do not balance; they are in ``failed``). Every resolution
     is logged, group by group: update, group, reporters, members, and the members in the order they joined; the number
@@ -278,13 +356,13 @@ def advance_balancing(  # type: ignore[no-untyped-def]
             return LOG_FULL, first, 0
         first, count = advance(
             first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-            local, common, moved, exact, anchor, anchor_weight, told, weighted, spread, tables, zones,
+            local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
             seen, old_lo, old_hi, old_common, out_site, out_group,
         )  # fmt: skip
         if count == 0:
             break
         by_group = np.argsort(out_group[:count] * n + out_site[:count])
-        exhausted = 0
+        exhausted, renewed = 0, 0
         k = 0
         while k < count:
             g = out_group[by_group[k]]
@@ -302,19 +380,26 @@ def advance_balancing(  # type: ignore[no-untyped-def]
             if members == 0:
                 log[at + 3] = -n
                 members = n
-                failed[exhausted] = g
-                exhausted += 1
+                if renews and _renew(
+                    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected,
+                    collected_weight,
+                ):  # fmt: skip
+                    renewed = 1
+                else:
+                    failed[exhausted] = g
+                    exhausted += 1
             for m in range(members):
                 log[at + 4 + m] = order[m]
             logged[0] = at + 4 + members
         if exhausted > 0:
             return EXHAUSTED, first, exhausted
+        renewals[0] += renewed
     return DONE, first, 0
 
 
 @kernel()
 def check_groups(  # type: ignore[no-untyped-def]
-    which, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, out_site, out_group
+    which, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, out_site, out_group
 ):  # fmt: skip
     """Which sites violate for these groups now (after a broadcast moved the estimate)."""
     drift = np.empty(anchor.shape[2])
@@ -322,7 +407,9 @@ def check_groups(  # type: ignore[no-untyped-def]
     for i in range(local.shape[0]):
         for k in range(which.shape[0]):
             g = which[k]
-            if _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones, drift):
+            if _violates(
+                i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+            ):
                 out_site[count] = i
                 out_group[count] = g
                 count += 1

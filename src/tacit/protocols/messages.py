@@ -173,7 +173,8 @@ class Hello:
 class Leave:
     """A site leaves for good: from the next settled pane on it does not count.
 
-    The site says it until the coordinator says it back.
+    The site says it until the coordinator says it back. To a site that it does not know the coordinator says the
+    session in which that site left (0: it never came), and the site says hello.
     """
 
     site: int

@@ -133,6 +133,8 @@ class Settlement:
                 out += self._leave(message)
             case Heartbeat() if message.site in self._seen:
                 out += self._heartbeat(message, now)
+            case Heartbeat():  # it thinks that it counts, but its hello was lost: let it say it again
+                out.append(Leave(message.site, self._left.get(message.site, 0)))
             case Report() if message.site in self._seen:
                 out += self._report(message, now)
             case Reply() if message.site in self._seen:

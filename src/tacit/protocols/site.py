@@ -137,6 +137,8 @@ class Site:
                     del self._vectors[pane]
             case Leave() if self.leaving and message.session == self.session:
                 self.left = True
+            case Leave() if not self.leaving and message.session < self.session:
+                return (self.hello(),)
         return ()
 
     def hello(self) -> Hello:

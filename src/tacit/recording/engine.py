@@ -98,9 +98,12 @@ class Engine:
         width = physical.rows.shape[1]
         self._local = np.zeros((n, groups, width))
         self._common = np.zeros((n, width))
+        self._held = np.zeros((n, groups), dtype=np.int64)
         self._anchor = np.zeros((n, groups, d))
         self._anchor_weight = np.zeros((n, groups))
         self._told = np.ones((n, groups), dtype=np.bool_)
+        self._proved = np.full((n, groups, 2 * d + 2), -1.0)  # see protocols/_kernels_quiet.py
+        self._proved[:, :, d + 1] = 0.125
         self._at_lo = np.zeros(n, dtype=np.int64)
         self._at_hi = np.zeros(n, dtype=np.int64)
         self._moved = np.zeros(n, dtype=np.int64)
@@ -110,6 +113,7 @@ class Engine:
         self._out_group = np.zeros(n * groups, dtype=np.int64)
         self._joined = np.zeros(n, dtype=np.int64)
         self._failed = np.zeros(groups, dtype=np.int64)
+        self._renewals = np.zeros(1, dtype=np.int64)  # those that kernels made
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
         """Replay everything; ``progress`` hears (updates done, updates in all) now and then."""
@@ -125,15 +129,16 @@ class Engine:
             state = (
                 done, end, updates.site, updates.lo, updates.hi, updates.last, self._at_lo, self._at_hi,
                 physical.mode, physical.rows, physical.shared, physical.group, physical.pointer, physical.member,
-                self._local, self._common, self._moved, physical.exact, self._anchor, self._anchor_weight, self._told,
-                physical.weighted, self.books.spread, physical.monitor.tables, self.zones,
+                self._local, self._common, self._held, self._moved, physical.exact, self._anchor, self._anchor_weight,
+                self._told, physical.weighted, self.books.spread, self._proved, physical.monitor.tables, self.zones,
                 self._seen, *self._old, self._out_site, self._out_group,
             )  # fmt: skip
             if self._in_kernel:
                 tally = self._tally
                 why, done, failed = advance_balancing(
-                    *state, *self._order_state, tally.log, tally.size, self._joined, self._failed
-                )
+                    *state, *self._order_state, tally.log, tally.size, self._joined, self._failed,
+                    self.books.collected, self.books.weights, physical.monitor.plain, self._renewals,
+                )  # fmt: skip
                 if why == EXHAUSTED:
                     self._renew(done - 1, self._failed[:failed].copy())
                 elif why == LOG_FULL:
@@ -147,7 +152,7 @@ class Engine:
         self._count_log()
         self._note_imbalance(np.arange(physical.groups))
         self.outcome.violations += self._tally.violations
-        self.outcome.full_syncs = self._balancer.full_syncs
+        self.outcome.full_syncs = self._balancer.full_syncs + int(self._renewals[0])
         return self.outcome
 
     def _count_log(self) -> None:
@@ -253,7 +258,7 @@ class Engine:
             changed = np.union1d(changed, groups)
             count = check_groups(
                 groups, self._local, self._common, self._anchor, self._anchor_weight, self._told, physical.weighted,
-                self.books.spread, physical.monitor.tables, self.zones, self._out_site, self._out_group,
+                self.books.spread, self._proved, physical.monitor.tables, self.zones, self._out_site, self._out_group,
             )  # fmt: skip
             self.outcome.violations += count
             reports = self._reports(self._out_site[:count], self._out_group[:count])

@@ -4,14 +4,14 @@ It shares nothing with the engine but the recording: totals are prefix sums in e
 once, expressions are evaluated by plain NumPy. A (group, step) pair is judged when the step touched the group; between
 such steps neither the truth nor the answer can change.
 
-Tolerance: sums of doubles are known to a few units in their last place. An answer counts as wrong only if it is also
-wrong after every component is moved by 2^-44 of itself, to first order.
+Tolerance: a sum of doubles is known to a few units in the last place of the sum of their sizes. An answer counts as
+wrong only if it is also wrong after every component is moved by 2^-44 of that, to first order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,20 +43,37 @@ class Verdict:
 
 
 def judge(physical: Physical, updates: Updates, changes: list[Change]) -> Verdict:
-    """Compare every answer of a replay with the truth."""
+    """Compare every answer of a replay with the truth; where one looks wrong, again with the tolerance for sums."""
+    verdict = _walk_along(physical, updates, changes, tolerant=False)
+    if verdict.missed or verdict.spurious:
+        verdict = _walk_along(physical, updates, changes, tolerant=True)
+    return verdict
+
+
+def _walk_along(physical: Physical, updates: Updates, changes: list[Change], *, tolerant: bool) -> Verdict:
     verdict = Verdict()
     answers = _Timeline(physical, changes, updates)
     met_before = np.zeros(physical.groups, dtype=np.bool_)
     dense = physical.mode == PER_MEMBER
     count_crossings = _count_crossings_by_step if dense else _count_crossings_by_group
-    for groups, steps, points in truth_along(physical, updates):
+    truth = truth_along(physical, updates)
+    sizes = truth_along(_sizes_of(physical), updates) if tolerant else None
+    for groups, steps, points in truth:
         sides, said = answers.along(groups, steps) if dense else answers.at(groups, steps)
-        values = _Values(points)
+        values = _Values(points, None if sizes is None else next(sizes)[2])
         _judge_points(physical.goal, values, sides, said, verdict)
         if not isinstance(physical.goal, Track):
             verdict.crossings += count_crossings(groups, steps, _holds(physical.goal, values, 0.0), met_before)
         verdict.judged += len(groups)
     return verdict
+
+
+def _sizes_of(physical: Physical) -> Physical:
+    """The same rows without their signs: their totals say how exactly the sums can be known."""
+    present = physical.rows + physical.shared if physical.mode == PER_MEMBER else physical.rows
+    shared = np.abs(physical.shared)
+    rows = np.abs(present) + shared if physical.mode == PER_MEMBER else np.abs(present)
+    return replace(physical, rows=rows, shared=shared)
 
 
 class _Timeline:
@@ -157,14 +174,15 @@ def _key_blocks(
     row, step, sign, group = row[order], step[order], sign[order], group[order]
     if len(row) == 0:
         return
+    counted = np.concatenate([physical.rows, np.ones((len(physical.rows), 1))], axis=1)
     ends = np.flatnonzero(np.append((group[1:] != group[:-1]) | (step[1:] != step[:-1]), True))
-    carried = np.zeros(physical.rows.shape[1], dtype=np.longdouble)
+    carried = np.zeros(physical.rows.shape[1] + 1, dtype=np.longdouble)
     current = -1
     begin = 0
     for stop in range(0, len(ends), _POINTS):
         part = ends[stop : stop + _POINTS]
         span = slice(begin, int(part[-1]) + 1)
-        deltas = physical.rows[row[span]].astype(np.longdouble) * sign[span, None]
+        deltas = counted[row[span]].astype(np.longdouble) * sign[span, None]
         running = np.cumsum(deltas, axis=0)
         starts = np.flatnonzero(np.append(True, group[span][1:] != group[span][:-1]))
         base = np.zeros((len(starts), running.shape[1]), dtype=np.longdouble)
@@ -174,7 +192,7 @@ def _key_blocks(
         which = np.searchsorted(starts, part - begin, side="right") - 1
         totals = running[part - begin] - base[which]
         carried, current, begin = totals[-1], int(group[part[-1]]), int(part[-1]) + 1
-        yield group[part], step[part], np.asarray(totals)
+        yield group[part], step[part], np.where(totals[:, -1:] == 0, 0, totals[:, :-1])  # no rows: no rounding left
 
 
 def _member_blocks(
@@ -213,19 +231,13 @@ def _member_blocks(
 
 
 def _judge_points(goal: Goal, values: _Values, sides: IntArray, said: FloatArray | None, verdict: Verdict) -> None:
-    points = values.points
     if isinstance(goal, Track):
         assert said is not None
-        _judge_tracking(goal, points, said, verdict)
+        _judge_tracking(goal, values, said, verdict)
         return
     met = sides == MET
     wrong_met = met & ~_holds(goal, values, 1.0)
     wrong_not = ~met & _holds(goal, values, -1.0)
-    for suspect, leniency in ((wrong_met, 1.0), (wrong_not, -1.0)):
-        at = np.flatnonzero(suspect)
-        if len(at):
-            again = _Values(points[at], tolerant=True)
-            suspect[at] = ~_holds(goal, again, 1.0) if leniency > 0 else _holds(goal, again, -1.0)
     verdict.spurious += int(np.count_nonzero(wrong_met))
     verdict.missed += int(np.count_nonzero(wrong_not))
     if isinstance(goal, Comparison):
@@ -235,16 +247,13 @@ def _judge_points(goal: Goal, values: _Values, sides: IntArray, said: FloatArray
         verdict.max_error = max(verdict.max_error, float(np.nanmax(error, initial=0.0)))
 
 
-def _judge_tracking(goal: Track, points: FloatArray, said: FloatArray, verdict: Verdict) -> None:
-    truth = value(goal.expression, points)
+def _judge_tracking(goal: Track, values: _Values, said: FloatArray, verdict: Verdict) -> None:
+    truth = values.of(goal.expression)
     allowed = goal.within / 100.0 * np.abs(truth) if goal.percent else np.full(len(truth), goal.within)
     both = np.isnan(truth) & np.isnan(said)
     with np.errstate(invalid="ignore"):
         error = np.where(both, 0.0, np.abs(said - truth))
-    wrong = ~(error <= allowed) & ~both
-    at = np.flatnonzero(wrong)
-    if len(at):
-        wrong[at] = ~(error[at] <= allowed[at] + _doubt(goal.expression, points[at]))
+        wrong = ~(error <= allowed + values.doubt(goal.expression)) & ~both
     verdict.missed += int(np.count_nonzero(wrong))
     finite = error[np.isfinite(error)]
     if goal.percent:
@@ -254,10 +263,10 @@ def _judge_tracking(goal: Track, points: FloatArray, said: FloatArray, verdict: 
 
 
 class _Values:
-    """The value of each expression at the points, computed once; with its doubt where tolerance is asked for."""
+    """The value of each expression at the points, computed once; its doubt, where the sizes of the sums are given."""
 
-    def __init__(self, points: FloatArray, *, tolerant: bool = False) -> None:
-        self.points, self._tolerant = points, tolerant
+    def __init__(self, points: FloatArray, sizes: FloatArray | None = None) -> None:
+        self.points, self._sizes = points, sizes
         self._known: dict[int, FloatArray] = {}
 
     def of(self, expression: Expression) -> FloatArray:
@@ -266,14 +275,11 @@ class _Values:
         return self._known[id(expression)]
 
     def doubt(self, expression: Expression) -> FloatArray | float:
-        return _doubt(expression, self.points) if self._tolerant else 0.0
-
-
-def _doubt(expression: Expression, points: FloatArray) -> FloatArray:
-    """How far the value may be off because the sums are: first order, 2^-44 of every component, and of the value."""
-    slope = np.nan_to_num(np.abs(gradient(expression, points)), nan=0.0, posinf=1e300)
-    size = np.abs(np.nan_to_num(value(expression, points)))
-    return np.asarray(_TOLERANCE * ((slope * np.abs(points)).sum(axis=1) + size))
+        """How far the value may be off because the sums are: to first order, 2^-44 of each sum's size and the value."""
+        if self._sizes is None:
+            return 0.0
+        slope = np.nan_to_num(np.abs(gradient(expression, self.points)), nan=0.0, posinf=1e300)
+        return np.asarray(_TOLERANCE * ((slope * self._sizes).sum(axis=1) + np.abs(np.nan_to_num(self.of(expression)))))
 
 
 def _holds(goal: Condition, values: _Values, leniency: float) -> BoolArray:

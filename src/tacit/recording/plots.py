@@ -32,7 +32,7 @@ NAMED_MAX = 12
 BARS = 140
 TILES = 300
 MARKS_MAX = 60
-TRACE_SECONDS_MAX = 300.0
+TRACE_SECONDS_MAX = 300.0  # drifts need the replay once more; after a longer one they are left out
 
 
 def save_replay_plot(plan: WatchPlan, recording: Recording, replay: Replay, path: Path, settings: Settings) -> None:
@@ -40,12 +40,14 @@ def save_replay_plot(plan: WatchPlan, recording: Recording, replay: Replay, path
     physical, updates = replay.physical, replay.updates
     shown = _goals_shown(replay)
     groups = _groups_shown(recording, replay)
-    figure, axes = new_figure([3.0] * len(shown) + [1.4, 2.0])
+    with_drifts = replay.report.seconds["replay"] <= TRACE_SECONDS_MAX
+    figure, axes = new_figure([3.0] * len(shown) + [1.4] + [2.0] * with_drifts)
     curves = true_curves(physical, updates, [goal.expression for goal in shown], groups)
     for k, goal in enumerate(shown):
         _draw_value(axes[k], plan, recording, replay, goal, groups, [curve[k] for curve in curves])
-    _draw_messages(axes[-2], replay)
-    _draw_drifts(axes[-1], plan, recording, replay, int(groups[0]), settings)
+    _draw_messages(axes[len(shown)], replay)
+    if with_drifts:
+        _draw_drifts(axes[-1], plan, recording, replay, int(groups[0]), settings)
     days_axis(axes[-1], int(updates.time[0]), int(updates.time[-1]))
     names = [statistic.name for statistic in plan.statistics]
     keeps = goal_text(plan.goal, names, dict(plan.outputs))
@@ -183,10 +185,6 @@ def _draw_drifts(
     where = "" if recording.groups is None else f" ({_short(group_label(plan, recording.groups[group]), 24)})"
     axes.set_ylabel("sites")
     axes.grid(False)
-    if replay.report.seconds["replay"] > TRACE_SECONDS_MAX:
-        words = "the drift of sites is not drawn for replays this long"
-        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center")
-        return
     drifts = drifts_along(
         replay.physical, replay.updates, group, protocol=settings.protocol, policy=settings.policy, seed=settings.seed
     )

@@ -97,9 +97,12 @@ def alerts_of(
     met = np.zeros(physical.groups, dtype=np.bool_)
     said = np.full(physical.groups, np.nan)
     alerts: list[Alert] = []
+    everything = value(expression, np.concatenate([change.estimates for change in changes]) * physical.scale)
+    begin = 0
     for change in changes:
         now = change.sides == MET
-        values = value(expression, change.estimates * physical.scale)
+        values = everything[begin : begin + len(change.groups)]
+        begin += len(change.groups)
         if isinstance(goal, Track):
             old = said[change.groups]
             changed = (values != old) & ~(np.isnan(values) & np.isnan(old))

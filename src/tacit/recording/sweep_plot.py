@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from tacit.recording.plot_style import COLOURS, GREY, quiet, save
 from tacit.recording.vary import Length, Value, Variation
@@ -42,6 +42,7 @@ def save_sweep_plot(rows: Sequence[Row], variations: Sequence[Variation], watch:
         chosen = fixed + ([(panel.name, value)] if panel is not None and value is not None else [])
         mine = [row for row in rows if all(row[name] == _shown(wanted) for name, wanted in chosen)]
         _draw(axes, mine, axis, colour)
+        axes.label_outer()
         if panel is not None:
             axes.set_title(f"{panel.name} {_label(value)}", fontsize=10)
     _scale(grid[0], rows, axis)
@@ -110,7 +111,7 @@ def _draw_baseline(
         if axis.is_number and len(places) > 1:
             axes.plot(places, heights, color=drawn, linestyle=dashes, linewidth=1.4, label=shown, zorder=2)
         else:
-            axes.axhline(heights[0], color=drawn, linestyle=dashes, linewidth=1.4, label=shown, zorder=2)
+            axes.axhline(heights[0], color=drawn, linestyle=dashes, linewidth=1.4, label=shown, zorder=4)
 
 
 def _scale(axes: Any, rows: Sequence[Row], axis: Variation) -> None:
@@ -118,9 +119,12 @@ def _scale(axes: Any, rows: Sequence[Row], axis: Variation) -> None:
     heights = [row[name] for row in rows for name in ("messages", "pane_messages", "centralised_messages")]
     if max(heights) > 30 * max(1, min(heights)) and min(heights) > 0:
         axes.set_yscale("log")
+        span = max(heights) / min(heights)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1_000 else (1.0,)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if axis.is_number:
         places = [_place(value, 1.0) for value in axis.values]
         if min(places) > 0 and max(places) > 30 * min(places):

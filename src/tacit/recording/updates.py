@@ -75,32 +75,35 @@ def _by_event(recording: Recording, window: Window, order: IntArray, start: IntA
             rows = slice(start[s], start[s + 1])
             mine = times[rows]
             lo[order[rows]] = start[s] + _first_inside(window, mine, mine)
-    arrivals = (recording.t, np.ones(n, dtype=np.int64), np.arange(n), site, lo, hi)
+    columns = (recording.t, site, lo, hi)
     leaving = _expirations(recording, window, start, times)
-    both = [np.concatenate(pair) for pair in zip(arrivals, leaving, strict=True)] if leaving else list(arrivals)
-    at = np.lexsort((both[2], both[1], both[0]))
-    time, _, _, sites, los, his = (column[at] for column in both)
+    if leaving is not None:
+        both = [np.concatenate(pair) for pair in zip(leaving, columns, strict=True)]
+        at = np.argsort(both[0], kind="stable")  # both are in order of time: one merge, expirations first
+        columns = (both[0][at], both[1][at], both[2][at], both[3][at])
+    time, sites, los, his = columns
     return Updates(sites, los, his, time, np.ones(len(time), dtype=np.bool_), _pane_count(window, recording.t))
 
 
 def _expirations(
     recording: Recording, window: Window, start: IntArray, times: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, IntArray] | None:
-    """(time, 0, tie-break, site, lo, hi) of every instant at which rows of a site leave its window."""
+) -> tuple[IntArray, IntArray, IntArray, IntArray] | None:
+    """(time, site, lo, hi) of every instant at which rows of a site leave its window, in order of time and site."""
     if window.kind in ("rows", "all") or len(times) == 0:
         return None
     parts: list[tuple[IntArray, ...]] = []
-    end = int(recording.t.max())
+    end = int(recording.t[-1])
     for s in range(len(recording.sites)):
         mine = times[start[s] : start[s + 1]]
-        instants = np.unique(_leaves_at(window, mine))
-        instants = instants[instants <= end]
+        instants = _leaves_at(window, mine)  # never falls, as times do not
+        instants = instants[: np.searchsorted(instants, end, side="right")]
+        instants = instants[np.append(True, instants[1:] != instants[:-1])] if len(instants) else instants
         lo = start[s] + _first_inside(window, mine, instants)
         hi = start[s] + np.searchsorted(mine, instants, side="left")
-        where = np.full(len(instants), s, dtype=np.int64)
-        parts.append((instants, np.zeros_like(where), where, where, lo, hi))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]
+        parts.append((instants, np.full(len(instants), s, dtype=np.int64), lo, hi))
+    time, site, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
+    at = np.argsort(time, kind="stable")
+    return time[at], site[at], lo[at], hi[at]
 
 
 def _first_inside(window: Window, times: IntArray, now: IntArray) -> IntArray:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.functions.goals import Comparison, Track
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import WatchPlan, Window
 from tacit.recording.replay import with_window
 from tacit.recording.settings import Settings
 from tacit.vocabulary.errors import OptionError
@@ -156,8 +156,7 @@ def changed_plan(plan: WatchPlan, name: str, value: Value) -> WatchPlan:
     """The plan with this parameter set; OptionError where the watch has no such parameter."""
     if name == "window":
         assert isinstance(value, Length)
-        window = with_window(plan.window, **({"rows": value.amount} if value.rows else {"duration_us": value.amount}))
-        return replace(plan, window=window)
+        return replace(plan, window=_resized(plan.window, value))
     goal = plan.goal
     if name == "within":
         if not isinstance(goal, Track):
@@ -177,6 +176,17 @@ def changed_plan(plan: WatchPlan, name: str, value: Value) -> WatchPlan:
         changed = replace(goal, threshold=value) if name == "threshold" else replace(goal, margin=value)
         return replace(plan, goal=changed)
     return plan
+
+
+def _resized(window: Window, length: Length) -> Window:
+    """Another length with the same step, so that only one thing varies; where that cannot be, the default step."""
+    default = with_window(window, **({"rows": length.amount} if length.rows else {"duration_us": length.amount}))
+    every = window.every
+    if every.rows is not None:
+        fits = length.rows and every.rows <= length.amount
+    else:
+        fits = length.rows or (every.duration_us or 0) <= length.amount
+    return replace(default, every=every) if fits else default
 
 
 def changed_settings(settings: Settings, name: str, value: Value) -> Settings:

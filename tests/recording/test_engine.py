@@ -7,9 +7,10 @@ import pytest
 
 from tacit.functions.goals import Goal
 from tacit.language.plan import ByKey
-from tacit.recording.engine import Engine
+from tacit.recording.engine import Engine, Outcome
 from tacit.recording.physical import physical_plan
 from tacit.recording.updates import updates_of
+from tacit.vocabulary import FloatArray
 
 from .test_replay_is_right import GOALS, WINDOWS, member_watch, plan_of, stream
 
@@ -33,11 +34,34 @@ def test_kernel_and_machine_agree(goal: str, step: str, groups: int) -> None:
     assert sorted(fast.message_at) == sorted(slow.message_at)
     assert fast.violations == slow.violations
     assert fast.full_syncs == slow.full_syncs
-    assert len(fast.changes) == len(slow.changes)
-    for a, b in zip(fast.changes, slow.changes, strict=True):
-        assert a.update == b.update
-        np.testing.assert_array_equal(a.sides, b.sides)
-        np.testing.assert_allclose(a.estimates, b.estimates, rtol=1e-12)
+    said, wanted_said = (_said(outcome) for outcome in (fast, slow))
+    if goal == "track":
+        assert len(said) == len(wanted_said)
+    else:  # kernels do not tell of a new estimate with the same answer
+        said, wanted_said = _turns(said), _turns(wanted_said)
+    for a, b in zip(said, wanted_said, strict=True):
+        assert a[:3] == b[:3]
+        np.testing.assert_allclose(a[3], b[3], rtol=1e-12)
+
+
+def _said(outcome: Outcome) -> list[tuple[int, int, int, FloatArray]]:
+    """(update, group, side, estimate) of every change."""
+    return [
+        (change.update, int(group), int(side), estimate)
+        for change in outcome.changes
+        for group, side, estimate in zip(change.groups, change.sides, change.estimates, strict=True)
+    ]
+
+
+def _turns(said: list[tuple[int, int, int, FloatArray]]) -> list[tuple[int, int, int, FloatArray]]:
+    """Only those at which a group's side is another one than before."""
+    last: dict[int, int] = {}
+    turns = []
+    for row in said:
+        if last.get(row[1]) != row[2]:
+            turns.append(row)
+        last[row[1]] = row[2]
+    return turns
 
 
 def test_kernel_and_machine_agree_on_members_of_lists() -> None:

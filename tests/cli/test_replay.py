@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,8 +136,26 @@ def test_as_a_process_of_its_own_it_leaves_nothing_behind(sentence: Sentence, wh
     spare.mkdir()
     command = [sys.executable, "-m", "tacit.cli.main", "replay", str(sentence(HOT)), *where, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(spare)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["watch"] == "hot"
     assert list(spare.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spare", "watch.sql"]
+
+
+@pytest.mark.e2e
+def test_ended_from_outside_it_leaves_nothing_behind(sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    """A request to end while Spark starts: the files and the Java it was about to use go with it."""
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    command = [sys.executable, "-m", "tacit.cli.main", "replay", str(sentence(HOT)), *where, "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(spare)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None and not any(spare.iterdir()):
+            time.sleep(0.05)
+        process.terminate()
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (143, "", "")
+    assert list(spare.iterdir()) == []

@@ -10,6 +10,7 @@ from tacit.functions.expressions import Binary, Constant, Expression, Opaque, Un
 from tacit.functions.forms import degree, kind_of, means_form, substitute, variables
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
 from tacit.functions.monitor import Monitor
+from tacit.vocabulary.errors import OptionError
 from tests.functions.cases import CHI, CORR, CORR_MEANS, ENTROPY, GAIN, NET, STDDEV, wobble, x0, x1, x2
 
 
@@ -75,6 +76,8 @@ def test_user_functions() -> None:
         calls.append(len(a))
         return 3.0 * a
 
+    with pytest.raises(OptionError, match="Lipschitz"):
+        Monitor(Comparison(Opaque("f", steep, (x0,)), ">", 30.0), [], 1)
     sound = Monitor(Comparison(Opaque("f", steep, (x0,), 3.0), ">", 30.0), [], 1)
     guess = Monitor(Comparison(Opaque("f", steep, (x0,), unsound=True), ">", 30.0), [], 1)
     assert sound.sound

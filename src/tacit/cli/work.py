@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -27,14 +27,26 @@ _POLL_S = 0.5
 def spark_session(name: str) -> Iterator[Any]:
     """A session for one command; the Spark that was started for it ends with it."""
     room = spark_room()
-    # A command that is interrupted says so in one line; py4j would add the trace of the call that was cut short.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    _quiet_logging()
     with _orderly_end():
-        spark = room.open_session(name)
+        with _signals_wait() as waiting:
+            spark = room.open_session(name)
         try:
+            if waiting:
+                _end(waiting[0], None)
             yield spark
-        finally:
-            room.close_session(spark)
+        except BaseException:
+            with suppress(Exception):  # a connection that was cut short may not close well; the first error counts
+                room.close_session(spark)
+            raise
+        room.close_session(spark)
+
+
+def _quiet_logging() -> None:
+    """Py4j logs the trace of a call that an interrupt cuts short; without a handler Python would print it."""
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
 
 
 @contextmanager
@@ -43,15 +55,37 @@ def _orderly_end() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
+    before = signal.signal(signal.SIGTERM, _end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _end(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[list[int]]:
+    """Inside, the first interrupt only gets onto a list: Java that is being started cannot be told to stop yet."""
+    waiting: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield waiting
+        return
+
+    def note(number: int, frame: object) -> None:
+        waiting.append(number)
+        if len(waiting) > 1:
+            _end(number, frame)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield waiting
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is note:  # PySpark may have put its own in the place
+                signal.signal(number, handler)
 
 
 def output() -> Console:

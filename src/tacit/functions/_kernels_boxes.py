@@ -96,7 +96,7 @@ def mean_value_reach(
             widest, split = share, j
         whole = whole and low <= c[j] <= high
     if whole:
-        reach = radius * math.sqrt(norm)
+        reach = radius * max(math.sqrt(norm), 1e-150)  # below it squares vanish
         for j in range(d):
             boxes[box + 1, 0, j] = boxes[box + 1, 1, j] = c[j]
     if not widest > 0.0 or not widest < math.inf:

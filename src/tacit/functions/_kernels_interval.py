@@ -288,12 +288,15 @@ def forward(
         elif operation == OPAQUE:
             # |f(y) - f(y_e)| <= L |y - y_e|; the anchor holds f(y_e), L, y_e.
             first, count = lists[row, 2], lists[row, 3]
-            square = 0.0
+            most, square = 0.0, 0.0
             for k in range(count):
                 register, at = lists[first + k, 0], state[g, anchors + a + 2 + k]
+                most = max(most, abs(registers[HIGH, register] - at), abs(registers[LOW, register] - at))
+            for k in range(count):  # in units of the largest: squares of tiny numbers vanish
+                register, at = lists[first + k, 0], state[g, anchors + a + 2 + k]
                 far = max(abs(registers[HIGH, register] - at), abs(registers[LOW, register] - at))
-                square += far * far
-            reach = up_far(state[g, anchors + a + 1] * math.sqrt(square)) if square > 0.0 else 0.0
+                square += (far / most) ** 2 if most > 0.0 else 0.0
+            reach = up_far(state[g, anchors + a + 1] * most * math.sqrt(square)) if most > 0.0 else 0.0
             registers[LOW, i], registers[HIGH, i] = (
                 down(state[g, anchors + a] - reach),
                 up(state[g, anchors + a] + reach),

@@ -35,6 +35,7 @@ from tacit.functions.statistics import Moment
 from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, Tables, Zones
 from tacit.functions.watch_tables import TableBuilder
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
+from tacit.vocabulary.errors import OptionError
 
 __all__ = ["Monitor", "Tables", "Zones"]
 
@@ -74,6 +75,9 @@ class Monitor:
             )
         self.tables: Tables = self._builder.tables(entry)
         self._programs = self._builder.compiled
+        for opaque, _ in self._programs.opaques:
+            if opaque.lipschitz is None and not opaque.unsound:
+                raise OptionError(f"{opaque.name} needs a Lipschitz constant, or unsound=True: then answers say so")
         self.sound = not any(opaque.lipschitz is None for opaque, _ in self._programs.opaques)
         questions = [node.question for node in self._builder.nodes]
         self._bounds = np.array([q.static() or 0.0 if q.recipe is None else 0.0 for q in questions])

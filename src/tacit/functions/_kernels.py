@@ -157,9 +157,8 @@ def shortcut_inside(
     state: FloatArray,
     g: int,
     u: FloatArray,
-    room: float,
 ) -> bool:
-    """``balls_inside`` by the group's shortcut alone (``ball_inside`` with room 0); False when that does not decide.
+    """``ball_inside`` by the group's shortcut alone; False when that does not decide.
 
     For a caller's inner loop, which reads the arrays out of the tables and zones once, before it: handing on a tuple of
     arrays costs more than this test.
@@ -168,7 +167,7 @@ def shortcut_inside(
     way = state[g, at]
     if way == 0.0:
         return False
-    radius = (_radius(estimate, g, u) + room) * (1.0 + 4e-16)
+    radius = _radius(estimate, g, u)
     if not 0.0 < radius < math.inf:
         return False
     if way > 0.0:
@@ -196,7 +195,7 @@ def shortcut_inside(
 def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
     estimate = zones.estimate
-    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u, 0.0):
+    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u):
         return True
     radius = _radius(estimate, g, u)
     if radius == 0.0:
@@ -207,20 +206,6 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     if not radius < math.inf:
         return False
     return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, np.empty(1, dtype=np.int64))
-
-
-@kernel()
-def balls_inside(tables: Tables, zones: Zones, g: int, u: FloatArray, room: float) -> bool:
-    """``ball_inside`` for every drift within ``room`` of u at once: a ball larger by that much holds all their balls.
-
-    For |u' - u| <= room the centre moves by at most room / 2 and the radius grows by at most room / 2. The effort is
-    small: this proof is tried to save later ones.
-    """
-    estimate = zones.estimate
-    if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u, room):
-        return True
-    radius = (_radius(estimate, g, u) + room) * (1.0 + 4e-16)
-    return radius < math.inf and _walk(tables, zones, g, u, radius, BOXES_RADIUS, 3, np.empty(1, dtype=np.int64))
 
 
 @kernel()
@@ -236,7 +221,7 @@ def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArr
         result[i] = math.sqrt(square) <= safe[g] * (1.0 - 1e-15)
         if not result[i]:
             u = drifts[i]
-            result[i] = shortcut_inside(nodes, numbers, space, estimate, state, g, u, 0.0) or ball_inside(
+            result[i] = shortcut_inside(nodes, numbers, space, estimate, state, g, u) or ball_inside(
                 tables, zones, g, u
             )
 

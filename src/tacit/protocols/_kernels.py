@@ -13,16 +13,15 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.functions._jit import kernel
-from tacit.functions._kernels import ball_inside, balls_inside, stays
+from tacit.functions._kernels import ball_inside
+from tacit.protocols._kernels_balance import balance, renew
 from tacit.protocols._kernels_quiet import loud_groups, slide
 
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
 
 ONE_GROUP, PER_KEY, PER_MEMBER = 0, 1, 2
-ROOM_MIN, ROOM_MAX = 1.0 / 256.0, 0.5
+SHARE_MIN, SHARE_MAX = 1.0 / 64.0, 8.0
 DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
-RANDOM, LRU, OPPOSITE = 0, 1, 2
-UNKNOWN = 2  # the answer
 
 
 @kernel()
@@ -60,26 +59,31 @@ def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, com
 
 @kernel()
 def _leaves(i, g, drift, proved, tables, zones):  # type: ignore[no-untyped-def]
-    """Ask about the drift's ball; first about the balls of all drifts around it, so that the next ones need not ask.
+    """Ask about the drift's ball; first about the ball of a longer drift, the next tip, so that others need not ask.
 
-    How much room is tried is a share of the drift's length that doubles with success and shrinks with failure.
+    How much longer is a share of the drift that grows with success and shrinks with failure.
     """
     d = drift.shape[0]
-    share = proved[i, g, d + 1]
-    square = 0.0
-    for j in range(d):
-        square += (drift[j] - zones.estimate[g, j]) ** 2
-    room = share * np.sqrt(square)
-    if room > 0.0 and balls_inside(tables, zones, g, drift, room):
+    asked = np.empty(d)
+    share = proved[i, g, d + 1] if zones.radius[g] > 0.0 else 0.0
+    while True:
+        square = 0.0
         for j in range(d):
-            proved[i, g, j] = drift[j]
-            proved[i, g, d + 2 + j] = zones.estimate[g, j]
-        proved[i, g, d] = room * room * (1.0 - 1e-9)
-        proved[i, g, d + 1] = min(ROOM_MAX, 2.0 * share)
-        return False
-    proved[i, g, d] = -1.0
-    proved[i, g, d + 1] = max(ROOM_MIN, 0.25 * share)
-    return not ball_inside(tables, zones, g, drift)
+            asked[j] = drift[j] + share * (drift[j] - zones.estimate[g, j])
+            square += (asked[j] - zones.estimate[g, j]) ** 2
+        inside = ball_inside(tables, zones, g, asked)
+        if share == 0.0:
+            return not inside
+        if inside:
+            break
+        proved[i, g, d + 1] = max(SHARE_MIN, 0.8 * share)
+        share = 0.0
+    for j in range(d):
+        proved[i, g, j] = asked[j] - zones.estimate[g, j]
+        proved[i, g, d + 2 + j] = zones.estimate[g, j]
+    proved[i, g, d] = square
+    proved[i, g, d + 1] = min(SHARE_MAX, 1.1 * share)
+    return False
 
 
 @kernel()
@@ -215,128 +219,6 @@ def advance(  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # type: ignore[no-untyped-def]
-    """The drift mass of group g at site i into ``out``; returns its weight."""
-    d = anchor.shape[2]
-    for j in range(d):
-        out[j] = common[i, j] + local[i, g, j] - anchor[i, g, j]
-    if not weighted:
-        return 1.0
-    weight = common[i, d] + local[i, g, d]
-    change = weight - anchor_weight[i, g]
-    if change != 0.0:
-        for j in range(d):
-            if np.isfinite(zones.estimate[g, j]):
-                out[j] -= change * zones.estimate[g, j]
-    return weight
-
-
-@kernel()
-def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ignore[no-untyped-def]
-    """The site to ask next, by the rule of policies.py; -1 when everyone is a member."""
-    best = -1
-    best_along = 0.0
-    best_value = 0.0
-    for i in range(member.shape[0]):
-        if member[i]:
-            continue
-        along = 0.0
-        if policy == OPPOSITE:
-            for j in range(total.shape[0]):
-                along += known[i, g, j] * total[j]
-        value = float(used[i, g])
-        if policy == RANDOM:
-            value = -dice[thrown[0] % dice.shape[0]]
-            thrown[0] += 1
-        if best < 0 or along < best_along or (along == best_along and value < best_value):
-            best, best_along, best_value = i, along, value
-    return best
-
-
-@kernel()
-def _balance(  # type: ignore[no-untyped-def]
-    g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-    policy, used, known, clock, dice, thrown, order,
-):  # fmt: skip
-    """Balance one group among as few sites as the policy needs: how many took part, 0 when even all do not balance.
-
-    ``order`` holds the reporters and receives the members in the order they joined. What Balancer does with messages
-    (threshold.py), on the arrays themselves; a test holds the two equal.
-    """
-    n, d = local.shape[0], anchor.shape[2]
-    member = np.zeros(n, dtype=np.bool_)
-    mass = np.empty((n, d))
-    weight = np.empty(n)
-    total = np.zeros(d)
-    total_weight = 0.0
-    drift = np.empty(d)
-    count = 0
-    while True:
-        joining = reporters if count == 0 else count + 1
-        for k in range(count, joining):
-            i = order[k]
-            member[i] = True
-            weight[i] = _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, mass[i])
-            total_weight += weight[i]
-            for j in range(d):
-                total[j] += mass[i, j]
-        count = joining
-        if total_weight > 0.0:
-            for j in range(d):
-                drift[j] = zones.estimate[g, j] + total[j] / total_weight * spread
-            if ball_inside(tables, zones, g, drift):
-                break
-        chosen = _next_site(policy, g, member, used, known, total, dice, thrown)
-        if chosen < 0:
-            return 0
-        order[count] = chosen
-    for i in range(n):
-        if not member[i]:
-            continue
-        clock[0] += 1
-        used[i, g] = clock[0]
-        for j in range(d):
-            target = weight[i] * (total[j] / total_weight)
-            anchor[i, g, j] += mass[i, j] - target
-            known[i, g, j] = target
-        if weighted:
-            told[i, g] = weight[i] == 0.0
-    return count
-
-
-@kernel()
-def _renew(  # type: ignore[no-untyped-def]
-    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected, collected_weight
-):  # fmt: skip
-    """Collect everyone and move the estimate, if the answer is the same there; else leave it to Python."""
-    n, d = local.shape[0], anchor.shape[2]
-    e = np.zeros(d)
-    weight = 0.0
-    for i in range(n):
-        for j in range(d):
-            e[j] += common[i, j] + local[i, g, j]
-        if weighted:
-            weight += common[i, d] + local[i, g, d]
-    if weighted:
-        if not weight > 0.0:
-            return False
-        for j in range(d):
-            e[j] /= weight
-    if zones.answer[g] == UNKNOWN or not stays(tables, zones, g, e):
-        return False
-    for i in range(n):
-        for j in range(d):
-            collected[i, g, j] = common[i, j] + local[i, g, j]
-            anchor[i, g, j] = collected[i, g, j]
-            known[i, g, j] = 0.0
-        if weighted:
-            collected_weight[i, g] = common[i, d] + local[i, g, d]
-            anchor_weight[i, g] = collected_weight[i, g]
-            told[i, g] = collected_weight[i, g] == 0.0
-    return True
-
-
-@kernel()
 def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
@@ -371,7 +253,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
                 order[reporters] = out_site[by_group[k]]
                 reporters += 1
                 k += 1
-            members = _balance(
+            members = balance(
                 g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
                 policy, used, known, clock, dice, thrown, order,
             )  # fmt: skip
@@ -380,7 +262,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
             if members == 0:
                 log[at + 3] = -n
                 members = n
-                if renews and _renew(
+                if renews and renew(
                     g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected,
                     collected_weight,
                 ):  # fmt: skip

@@ -1,19 +1,39 @@
 """The fast lanes of silence: checks that need no question, on plain arrays.
 
-A drift is seen to be silent at once when it is within the safe radius of the estimate, or among drifts whose balls were
-proved together (``proved``, see ``_leaves`` in _kernels.py). Everything else goes to the slow lane. Only arrays are
-handed on here: tuples of arrays and inlined functions make Numba count references in the loop, which costs ten times
-the work itself.
+A drift is seen to be silent at once when it is within the safe radius of the estimate, or in the cone between that ball
+and a longer drift whose ball was proved (the tip, see ``_leaves`` in _kernels.py). Everything else goes to the slow
+lane. Only arrays are handed on here: tuples of arrays and inlined functions make Numba count references in the loop,
+which costs ten times the work itself.
 
-``proved[i, g]`` holds, for d components: the drift u0, the square of the room around it, the share of |u0 - e| that was
-tried as room last, and the estimate e it holds for. It is void as soon as the estimate is another one.
+Why the cone is safe. Seen from the estimate e, the ball over a drift v is { y : |y|^2 <= <y, v> }. If v is a mean of
+drifts v_k with shares s_k, then |y|^2 <= sum_k s_k <y, v_k>, so |y|^2 <= <y, v_k> for one k at least: the ball over v
+lies in the union of theirs. Drifts with safe balls hence form a convex set, and with a tip and all drifts within the
+safe radius it holds their hull.
+
+``proved[i, g]`` holds, for d components: the tip minus e, the square of its length, the share by which the next tip is
+longer than its drift, and the estimate e that it holds for. It is void as soon as the estimate is another one.
 """
 
 from __future__ import annotations
 
 from tacit.functions._jit import kernel
 
-__all__ = ["loud_groups", "slide"]
+__all__ = ["in_cone", "loud_groups", "slide"]
+
+
+@kernel()
+def in_cone(norm, along, tip, safe):  # type: ignore[no-untyped-def]
+    """Is a drift in the hull of the safe ball and the tip, behind the circle where the cone touches the ball?
+
+    The squares of the lengths of drift, tip and safe radius are given, and the product <drift, tip>. With the angle of
+    the cone's side, sin = radius / |tip|, the drift is inside when its distance from the axis is at most its distance
+    from the tip along the axis times tan.
+    """
+    safe *= 1.0 - 1e-9
+    if not safe <= along <= tip * (1.0 - 1e-9):
+        return False
+    aside = norm * tip * (1.0 + 1e-12) - along * along
+    return aside * (tip - safe) <= safe * (tip - along) ** 2
 
 
 @kernel()
@@ -67,10 +87,10 @@ def slide(  # type: ignore[no-untyped-def]
         if norm <= safe:
             update += 1
             continue
-        square = 0.0
+        along = 0.0
         for j in range(d):
-            square += (estimate[0, j] + drift[j] - proved[i, j]) ** 2
-        if not square <= proved[i, d]:
+            along += drift[j] * proved[i, j]
+        if not in_cone(norm, along, proved[i, d], safe):
             return update
         for j in range(d):
             if proved[i, d + 2 + j] != estimate[0, j]:
@@ -110,12 +130,12 @@ def loud_groups(  # type: ignore[no-untyped-def]
             norm += mass * mass
         if norm <= radius[g] * radius[g]:
             continue
-        square = 0.0
+        along = 0.0
         same = True
         for j in range(d):
-            square += (estimate[g, j] + drift[j] - proved[i, g, j]) ** 2
+            along += drift[j] * proved[i, g, j]
             same = same and proved[i, g, d + 2 + j] == estimate[g, j]
-        if not (same and square <= proved[i, g, d]):
+        if not (same and in_cone(norm, along, proved[i, g, d], radius[g] * radius[g])):
             loud[found] = g
             found += 1
     return found

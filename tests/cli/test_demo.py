@@ -17,8 +17,8 @@ def test_the_demo_is_right_and_draws_everything(tacit: Tacit, tmp_path: Path) ->
     done = tacit("demo", "--seconds", 10, "--out", tmp_path / "out", "--json")
     assert (done.code, done.err) == (0, "")
     reports = json.loads(done.out)
-    assert len(reports) == 7
-    assert [(report["missed"], report["spurious"]) for report in reports] == [(0, 0)] * 7
+    assert len(reports) == 8
+    assert [(report["missed"], report["spurious"]) for report in reports] == [(0, 0)] * 8
     assert sum(report["groups"] is not None for report in reports) == 2
     pictures = sorted((tmp_path / "out").iterdir())
     assert [path.stem for path in pictures] == sorted(report["watch"] for report in reports)

@@ -44,6 +44,20 @@ def test_kernel_and_machine_agree(goal: str, step: str, groups: int) -> None:
         np.testing.assert_allclose(a[3], b[3], rtol=1e-12)
 
 
+@pytest.mark.parametrize("groups", [0, 3])
+def test_broadcasts_counted_in_bulk_are_those_sent(groups: int) -> None:
+    recording = stream(12, 400, 5, whole=False, groups=groups)
+    plan = plan_of(GOALS["ratio"], WINDOWS["time"], ByKey(("k",), ("k",)) if groups else None)
+    updates = updates_of(recording, plan.window, step="event")
+    fast, slow = (
+        Engine(physical_plan(plan, recording), updates, protocol="broadcast", by_hand=by).run() for by in (False, True)
+    )
+    assert fast.ledger.count(kind="broadcast") > 100
+    assert fast.ledger.as_dict() == slow.ledger.as_dict()
+    assert fast.message_at == slow.message_at
+    assert fast.violations == slow.violations
+
+
 def _said(outcome: Outcome) -> list[tuple[int, int, int, FloatArray]]:
     """(update, group, side, estimate) of every change."""
     return [

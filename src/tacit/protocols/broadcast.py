@@ -54,16 +54,23 @@ class Cascade:
 
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Broadcast what these sites hold at the pane; everyone on the roster is told."""
-        messages: list[Message] = []
         everyone = np.flatnonzero(self.books.roster).tolist()
+        return tuple(
+            Broadcast(site, origin, version, pane, rows)
+            for origin, version, rows in self.take(reports)
+            for site in everyone
+        )
+
+    def take(self, reports: Sequence[tuple[int, Rows]]) -> list[tuple[int, int, Rows]]:
+        """``start`` without writing the messages: (origin, version, rows) of each broadcast, in their order."""
+        taken = []
         for origin, rows in sorted(reports, key=lambda report: report[0]):
             self.books.collect(origin, rows)
             self.versions += 1
-            version = int(self.versions.max())
-            messages.extend(Broadcast(site, origin, version, pane, rows) for site in everyone)
+            taken.append((origin, int(self.versions.max()), rows))
         groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
         self.monitor.refresh(self.zones, groups, self.books.estimates(groups))
-        return tuple(messages)
+        return taken
 
     def collect_all(self, pane: int) -> tuple[Message, ...]:
         """Ask every available site for every group: how a watch starts, and how it goes on when the roster changed."""

@@ -12,23 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.protocols._kernels import (
-    EXHAUSTED,
-    LOG_FULL,
-    LRU,
-    OPPOSITE,
-    RANDOM,
-    advance,
-    advance_balancing,
-    check_groups,
-)
+from tacit.protocols._kernels import EXHAUSTED, LOG_FULL, advance, advance_balancing, check_groups
+from tacit.protocols._kernels_balance import LRU, OPPOSITE, RANDOM
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.messages import AdjustSlack, Broadcast, Init, Message, NewEstimate, Reply, Report, Request, Rows
 from tacit.protocols.policies import LeastRecentlyUsed, MostOpposite, Policy, policy_named
 from tacit.protocols.threshold import Balancer
 from tacit.recording.physical import Physical
-from tacit.recording.tally import Tally
+from tacit.recording.tally import BroadcastTally, Tally
 from tacit.recording.updates import Updates
 from tacit.vocabulary import FloatArray, IntArray, OptionError
 from tacit.wire.ledger import COORDINATOR, Ledger
@@ -65,8 +57,8 @@ class Outcome:
 class Engine:
     """Replays one watch with one protocol; ``run`` once.
 
-    The coordinator's resolutions run inside the kernel and are counted from its log; with ``by_hand`` they go through
-    the machine of protocols/threshold.py message by message. Both give the same.
+    The coordinator's resolutions run inside the kernel and are counted from its log, broadcasts are counted in bulk;
+    with ``by_hand`` every message goes through the machines of protocols/. Both give the same.
     """
 
     def __init__(
@@ -91,8 +83,10 @@ class Engine:
         self._balancer = Balancer(monitor, self.zones, self.books, order)
         self._cascade = Cascade(monitor, self.zones, self.books)
         self._broadcasts = protocol == "broadcast"
+        self._by_hand = by_hand
         self._in_kernel = not (self._broadcasts or by_hand)
         self._tally = Tally(n, groups, d, weighted=physical.weighted)
+        self._told_all = BroadcastTally(n, d, self.outcome.ledger, weighted=physical.weighted)
         self._order_state = _order_state(order, n, groups, d, rng)
         self._sent = 0
         width = physical.rows.shape[1]
@@ -103,7 +97,7 @@ class Engine:
         self._anchor_weight = np.zeros((n, groups))
         self._told = np.ones((n, groups), dtype=np.bool_)
         self._proved = np.full((n, groups, 2 * d + 2), -1.0)  # see protocols/_kernels_quiet.py
-        self._proved[:, :, d + 1] = 0.125
+        self._proved[:, :, d + 1] = 0.5
         self._at_lo = np.zeros(n, dtype=np.int64)
         self._at_hi = np.zeros(n, dtype=np.int64)
         self._moved = np.zeros(n, dtype=np.int64)
@@ -150,6 +144,7 @@ class Engine:
             if progress is not None:
                 progress(done, total)
         self._count_log()
+        self._told_all.flush()
         self._note_imbalance(np.arange(physical.groups))
         if self._renewals[0]:  # kernels moved estimates without a word; the answers are those last told
             self._record(total - 1, np.arange(physical.groups))
@@ -250,10 +245,14 @@ class Engine:
         resolver, physical = self._cascade, self.physical
         changed: IntArray = np.empty(0, dtype=np.int64)
         while reports:
-            for message in resolver.start(update, reports):
-                assert isinstance(message, Broadcast)
-                if message.site != message.origin:
-                    self._send(message.origin, message.site, message)
+            if self._by_hand:
+                for message in resolver.start(update, reports):
+                    assert isinstance(message, Broadcast)
+                    if message.site != message.origin:
+                        self._send(message.origin, message.site, message)
+            else:
+                for origin, version, rows in resolver.take(reports):
+                    self._sent += self._told_all.note(update, origin, version, rows.groups)
             groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
             for site, rows in reports:
                 self._set_anchor(site, rows.groups)

@@ -16,9 +16,10 @@ from tacit.vocabulary import IntArray
 from tacit.wire import bulk
 from tacit.wire.ledger import COORDINATOR, Ledger
 
-__all__ = ["Tally"]
+__all__ = ["BroadcastTally", "Tally"]
 
 _CAPACITY = 1 << 20
+_NOTES = 1 << 15
 
 
 class Tally:
@@ -92,6 +93,41 @@ class Tally:
             sizes = bulk.estimate_sizes(who[cut:], version[cut:], pane[cut:], self._sites, renewed[2], self._dimension)
             _count(ledger, "new_estimate", COORDINATOR, who[cut:], sizes)
         return who[order], pane[order]
+
+
+class BroadcastTally:
+    """Counts broadcasts to everyone: a note for each, ledger entries later, many at a time."""
+
+    def __init__(self, sites: int, dimension: int, ledger: Ledger, *, weighted: bool) -> None:
+        self._sites, self._dimension, self._ledger, self._weighted = sites, dimension, ledger, weighted
+        self._heads: list[tuple[int, int, int]] = []
+        self._groups: list[IntArray] = []
+
+    def note(self, pane: int, origin: int, version: int, groups: IntArray) -> int:
+        """The origin broadcast its vectors of these groups; returns how many messages that took."""
+        self._heads.append((origin, version, pane))
+        self._groups.append(groups)
+        if len(self._heads) >= _NOTES:
+            self.flush()
+        return self._sites - 1
+
+    def flush(self) -> None:
+        """Bring the ledger up to date."""
+        if not self._heads:
+            return
+        origin, version, pane = np.array(self._heads, dtype=np.int64).T
+        lengths = np.array([len(groups) for groups in self._groups])
+        lists = bulk.Lists(np.concatenate(self._groups), np.cumsum(lengths) - lengths)
+        counts = np.bincount(origin, minlength=self._sites)
+        for target in range(self._sites):
+            site = np.full(len(origin), target)
+            sizes = bulk.broadcast_sizes(site, origin, version, pane, lists, self._dimension, self._weighted)
+            volumes = np.bincount(origin, weights=sizes, minlength=self._sites)
+            for source in np.flatnonzero(counts).tolist():
+                if source != target:
+                    many = int(counts[source]), int(volumes[source])
+                    self._ledger.add_many("broadcast", source, (target,), *many)
+        self._heads, self._groups = [], []
 
 
 def _batches(

@@ -13,7 +13,7 @@ import numpy as np
 from tacit.vocabulary import IntArray
 from tacit.wire.sizes import VERSION_BYTES
 
-__all__ = ["Lists", "adjust_sizes", "estimate_sizes", "reply_sizes", "report_sizes", "request_sizes"]
+__all__ = ["Lists", "adjust_sizes", "broadcast_sizes", "estimate_sizes", "reply_sizes", "report_sizes", "request_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,20 @@ def estimate_sizes(
     """Bytes of new estimates."""
     head = _unsigned(site) + _unsigned(version) + _signed(pane) + _unsigned(np.full(len(site), sites))
     return _message(head + _groups(lists) + _doubles(lists.lengths * dimension))
+
+
+def broadcast_sizes(
+    site: IntArray,
+    origin: IntArray,
+    version: IntArray,
+    pane: IntArray,
+    lists: Lists,
+    dimension: int,
+    weighted: bool,
+) -> IntArray:
+    """Bytes of broadcasts."""
+    head = _unsigned(site) + _unsigned(origin) + _unsigned(version) + _signed(pane)
+    return _message(head + _rows(lists, dimension, weighted))
 
 
 def _varint(numbers: IntArray) -> IntArray:

@@ -246,3 +246,10 @@ def test_every_phase_is_reached_and_left():
 def test_the_roster_of_an_answer_is_the_one_it_was_made_for(coordinator):
     assert coordinator.machine.published[0].roster == (0, 1)
     np.testing.assert_array_equal(coordinator.machine.published[0].estimates, [[2.0]])
+
+
+def test_a_site_with_an_absurd_number_is_refused_and_changes_nothing(coordinator):
+    with pytest.raises(ProtocolError, match="number 1099511627776"):
+        coordinator.hear(Hello(1 << 40, 1, 0, 0))
+    coordinator.hear(claim(0, 1), claim(1, 1))
+    assert coordinator.machine.settled == 1

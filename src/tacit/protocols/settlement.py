@@ -34,11 +34,12 @@ from tacit.protocols.messages import (
     Report,
 )
 from tacit.protocols.threshold import Balancer
-from tacit.vocabulary import Answer, State
+from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Phase", "Settlement"]
 
 _PACE = 5  # panes that a site may be behind and still join
+_SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
 
 class Phase(Enum):
@@ -77,7 +78,10 @@ class _Seen:
 
 
 class Settlement:
-    """Pure machine: messages and the time in, messages out; ``published`` grows with every answer."""
+    """Pure machine: messages and the time in, messages out.
+
+    ``published`` receives every answer and is never read here: a process that runs for long takes them out of it.
+    """
 
     def __init__(
         self,
@@ -173,6 +177,8 @@ class Settlement:
 
     def _hello(self, hello: Hello, now: float) -> list[Message]:
         site, session = hello.site, hello.session
+        if not 0 <= site < _SITES_MAX:
+            raise ProtocolError(f"a site calls itself number {site}; numbers go from 0 to {_SITES_MAX - 1}")
         seen = self._seen.get(site)
         if session <= self._left.get(site, -1) or (seen is not None and session < seen.session):
             return []  # it was overtaken by a leave or by a newer hello

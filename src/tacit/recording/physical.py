@@ -93,6 +93,8 @@ def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", 
     if absent is not None:
         rows = rows - shared
     where = {j: k for k, j in enumerate(kept)}
+    if weights is not None and len(weights) == 1:
+        where[weights[0]] = -1  # the count of a mean is 1
     monitor = Monitor(
         goal, outputs, len(kept), nonnegative=np.array([plan.statistics[j].nonnegative for j in kept], dtype=np.bool_),
         moments=_moments(plan, merged, where), simplex=simplex, scale=scale,
@@ -168,6 +170,7 @@ def _whole(rows: FloatArray) -> bool:
 
 
 def _moments(plan: WatchPlan, merged: dict[int, int], where: dict[int, int]) -> tuple[Moment, ...]:
+    """The moments whose three parts are in the vector (``where`` of a statistic, -1 for the count of a mean)."""
     found = []
     for moment in plan.moments:
         indices = [merged[k] for k in (moment.count, moment.first, moment.square)]

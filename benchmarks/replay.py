@@ -104,7 +104,7 @@ class _Silent:
 
         outcome = Engine(self.physical, self.updates).run(progress)
         (first, begin), (last, end) = ticks[0], ticks[-1]
-        spoke = sum(update > first for update, _ in outcome.message_at)
+        spoke = int((np.concatenate(outcome.talks)[:, 0] > first).sum())
         if spoke > (last - first) * LOUD_MAX:
             raise RuntimeError(f"{self.case.name} is not silent after {first:,} updates")
         return (last - first) / (end - begin)

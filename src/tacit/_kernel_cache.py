@@ -20,6 +20,7 @@ _SOURCES = (
     "functions/_kernels*.py",
     "functions/tables.py",
     "protocols/_kernels*.py",
+    "recording/_kernels*.py",
     "vocabulary/arrays.py",
 )
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.functions.expressions import InformationGain, Unary, Variable
@@ -163,6 +163,8 @@ def test_every_answer_is_right(goal, window, step, protocol):
     protocol=st.sampled_from(["coordinator", "broadcast"]), policy=st.sampled_from(["lru", "random", "opposite"]),
     groups=st.sampled_from([0, 0, 3]), whole=st.booleans(),
 )  # fmt: skip
+@example(seed=2267, sites=4, goal="track", window="time", step="event", protocol="coordinator", policy="opposite",
+         groups=3, whole=True)  # fmt: skip
 def test_random_watches_are_right(seed, sites, goal, window, step, protocol, policy, groups, whole):
     recording = stream(seed, 60, sites, whole=whole, groups=groups)
     grouping = ByKey(("k",), ("k",)) if groups else None

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels_boxes import program_proved
 from tacit.functions._kernels_entropy import entropy_positive
 from tacit.functions._kernels_forms import AT_ZERO, HEADER, form_positive
-from tacit.functions._kernels_shortcut import QUICK_HEADER, quick_positive, quick_write
+from tacit.functions._kernels_shortcut import QUICK_HEADER, quick_hopeless, quick_positive, quick_write
 from tacit.functions.tables import (
     ABOVE,
     ACCEPT,
@@ -34,22 +34,24 @@ from tacit.functions.tables import (
     PART_FIRST,
     PART_LAST,
     QUESTION,
+    REJECT,
     STATE_BOUND,
     STATE_FORMS,
     STATE_SHORTCUT,
     STATE_SIGN,
     STRICT,
+    TRAIL,
     Tables,
     Zones,
 )
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 
 BOXES_MAX = 200
-TRAIL = 9  # questions whose proof may become a shortcut, and their number
+NOT_MOVED, SAME, TURNED = 0, 1, 2
 BOXES_RADIUS = 8  # boxes spent per step of the search for a safe radius
 
 
-@kernel()
+@leaf()
 def _factors_keep(
     tables: Tables, zones: Zones, g: int, first: int, last: int, lenient: bool, q: FloatArray, radius: float
 ) -> float:
@@ -69,7 +71,7 @@ def _factors_keep(
     return sign
 
 
-@kernel()
+@leaf()
 def _walk(
     tables: Tables, zones: Zones, g: int, q: FloatArray, radius: float, boxes_max: int, rounds: int, trail: IntArray
 ) -> bool:
@@ -140,7 +142,7 @@ def _walk(
     return bool(k == ACCEPT)
 
 
-@kernel()
+@leaf()
 def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     square = 0.0
     for j in range(u.shape[0]):
@@ -148,7 +150,7 @@ def _radius(estimate: FloatArray, g: int, u: FloatArray) -> float:
     return float(0.5 * math.sqrt(square) * (1.0 + 2e-15))
 
 
-@kernel()
+@leaf()
 def shortcut_inside(
     nodes: IntArray,
     numbers: FloatArray,
@@ -198,6 +200,14 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
     if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u):
         return True
     radius = _radius(estimate, g, u)
+    k = tables.nodes[0, zones.answer[g]]
+    if (
+        k >= 0
+        and tables.nodes[k, ON_TRUE] == ACCEPT
+        and tables.nodes[k, ON_FALSE] == REJECT
+        and quick_hopeless(zones.state, tables.nodes[0, STATE_SHORTCUT], estimate, g, u, radius, zones.work)
+    ):
+        return False  # the only question there is has a point of the ball against it
     if radius == 0.0:
         moved = False
         for j in range(u.shape[0]):
@@ -205,10 +215,10 @@ def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
         return not moved  # or by too little to be measured
     if not radius < math.inf:
         return False
-    return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, np.empty(1, dtype=np.int64))
+    return _walk(tables, zones, g, u, radius, BOXES_MAX, 6, zones.trail)
 
 
-@kernel()
+@leaf()
 def inside_many(tables: Tables, zones: Zones, groups: IntArray, drifts: FloatArray, result: BoolArray) -> None:
     """``ball_inside`` for many points, each after the test of the safe radius."""
     estimate, safe, state = zones.estimate, zones.radius, zones.state
@@ -323,7 +333,7 @@ def radius_many(tables: Tables, zones: Zones, groups: IntArray) -> None:
         _find_shortcut(tables, zones, groups[i], trail)
 
 
-@kernel()
+@leaf()
 def _sign_at(numbers: FloatArray, row: int, e: FloatArray) -> float:
     """The sign of a form at a point."""
     d = e.shape[0]
@@ -337,11 +347,12 @@ def _sign_at(numbers: FloatArray, row: int, e: FloatArray) -> float:
 
 
 @kernel()
-def stays(tables: Tables, zones: Zones, g: int, e: FloatArray) -> bool:
-    """Move group g to a new estimate if its answer is proved there too; else change nothing.
+def move(tables: Tables, zones: Zones, g: int, e: FloatArray) -> int:
+    """Move group g to a new estimate if its answer is proved there (SAME) or the other one is (TURNED); else nothing.
 
     What ``Monitor.refresh`` does, for goals of which only the answer, the signs of denominators and the safe radius
-    depend on the estimate (``Monitor.plain``); without margins, so that the proved answer is the true one.
+    depend on the estimate (``Monitor.plain``); without margins, so that the proved answer is the true one. The group's
+    answer must be known.
     """
     nodes, lists, d = tables.nodes, tables.lists, e.shape[0]
     before = zones.estimate[g].copy()
@@ -355,11 +366,20 @@ def stays(tables: Tables, zones: Zones, g: int, e: FloatArray) -> bool:
             zones.state[g, nodes[0, STATE_SIGN] + lists[i, 3]] = sign
             defined = defined and sign != 0.0  # a value that is missing is Python's to judge
     trail = np.empty(TRAIL, dtype=np.int64)
+    answer = zones.answer[g]
+    how = NOT_MOVED
     if defined and _walk(tables, zones, g, e, 0.0, BOXES_RADIUS, 3, trail):
+        how = SAME
+    elif defined:
+        zones.answer[g] = 1 - answer
+        if _walk(tables, zones, g, e, 0.0, BOXES_RADIUS, 3, trail):
+            how = TURNED
+    if how != NOT_MOVED:
         zones.radius[g] = _safe_radius(tables, zones, g, trail)
         _find_shortcut(tables, zones, g, trail)
-        return True
+        return how
+    zones.answer[g] = answer
     for j in range(d):
         zones.estimate[g, j] = before[j]
     zones.state[g, nodes[0, STATE_SIGN] : nodes[0, STATE_FORMS]] = signs
-    return False
+    return how

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels_forms import plane_shift
 from tacit.functions._kernels_interval import HIGH, LOW, REGISTER_ROWS, down, forward, up
 from tacit.functions._kernels_slopes import backward
@@ -14,7 +14,7 @@ from tacit.functions.tables import MOMENT_FIRST, MOMENT_LAST, STATE_ANCHORS, Tab
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 
-@kernel()
+@leaf()
 def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, boxes: FloatArray, box: int) -> bool:
     """Is the point (the low corner of a box) surely feasible? Rows ``first:last`` of ``lists`` are the moments."""
     d = boxes.shape[2]
@@ -29,7 +29,7 @@ def _point_feasible(lists: IntArray, space: FloatArray, first: int, last: int, b
     return bool(space[d + 1] == 0.0)
 
 
-@kernel()
+@leaf()
 def _box_possible(
     lists: IntArray, space: FloatArray, first: int, last: int, boxes: FloatArray, box: int, c: FloatArray, radius: float
 ) -> bool:
@@ -65,14 +65,14 @@ def _box_possible(
     return True
 
 
-@kernel()
+@leaf()
 def _beyond(least: float, most: float, bound: float, above: bool, strict: bool) -> bool:
     if above:
         return least > bound or (not strict and least >= bound)
     return most < bound or (not strict and most <= bound)
 
 
-@kernel()
+@leaf()
 def mean_value_reach(
     gradient: FloatArray, boxes: FloatArray, box: int, c: FloatArray, radius: float
 ) -> tuple[float, int]:

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels_forms import (
     CENTRE,
     HELD,
@@ -41,12 +41,12 @@ PROVED, UNDECIDED, DISPROVED = 1, 0, -1
 LOG2_E = 1.0 / math.log(2.0)
 
 
-@kernel()
+@leaf()
 def xlog2(t: float) -> float:
     return t * math.log2(t) if t > 0.0 else 0.0
 
 
-@kernel()
+@leaf()
 def share_range(u: float, v: float, uu: float, vv: float, uv: float, radius: float) -> tuple[float, float]:
     """The range of u / (u + v) over a ball around a point with these u and v, both >= 0.
 
@@ -66,7 +66,7 @@ def share_range(u: float, v: float, uu: float, vv: float, uv: float, radius: flo
     return max(0.0, (half - root - slack) / lead), min(1.0, (half + root + slack) / lead)
 
 
-@kernel()
+@leaf()
 def _chord(low: float, high: float) -> tuple[float, float]:
     """Slope and intercept of a line below the binary entropy on [low, high]."""
     at_low = -xlog2(low) - xlog2(1.0 - low)
@@ -131,7 +131,7 @@ def entropy_positive(
     return True
 
 
-@kernel()
+@leaf()
 def _prepare_term(numbers: FloatArray, row: int, sign: float, radius: float, work: FloatArray, d: int, k: int) -> float:
     """The range of a term's share (or argument) over the ball, and where it touches first; returns its size."""
     u, v = numbers[row, OFFSET_U], numbers[row, OFFSET_V]
@@ -153,7 +153,7 @@ def _prepare_term(numbers: FloatArray, row: int, sign: float, radius: float, wor
     return float(4.0 * abs(weight) * (abs(xlog2(high)) + abs(xlog2(low)) + high))
 
 
-@kernel()
+@leaf()
 def _line_of_term(numbers: FloatArray, row: int, sign: float, work: FloatArray, k: int) -> None:
     """A line below the term: its tangent where it is convex, its chord over the range where it is concave."""
     weight, touch, low, high = sign * numbers[row, WEIGHT], work[TOUCH, k], work[LOW, k], work[HIGH, k]
@@ -173,7 +173,7 @@ def _line_of_term(numbers: FloatArray, row: int, sign: float, work: FloatArray, 
         work[BY_U, k], work[BY_V, k] = 0.0, weight * xlog2(low)
 
 
-@kernel()
+@leaf()
 def _piece(
     numbers: FloatArray, first: int, last: int, at: int, threshold: float, sign: float, strict: bool,
     space: FloatArray, d: int, radius: float, rounds: int, size: float, work: FloatArray,
@@ -219,7 +219,7 @@ def _piece(
     return UNDECIDED
 
 
-@kernel()
+@leaf()
 def _visit_least_point(
     numbers: FloatArray, first: int, last: int, at: int, threshold: float, sign: float, space: FloatArray, d: int,
     radius: float, work: FloatArray,

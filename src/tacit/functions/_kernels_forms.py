@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import kernel, leaf
 from tacit.vocabulary.arrays import FloatArray
 
 # The header of a form: c0 + b.x + x'Ax
@@ -23,12 +23,12 @@ CENTRE, SLOPES, SHRUNK, HELD, WORK_ROWS = range(5)
 EXACT_MAX = 9.0e15  # 2**53: integers up to here are exact
 
 
-@kernel()
+@leaf()
 def middle(p: FloatArray, g: int, q: FloatArray, space: FloatArray, shift: float, j: int) -> float:
     return float(0.5 * (p[g, j] + q[j]) + shift * space[j])
 
 
-@kernel()
+@leaf()
 def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> float:
     """How far the centre is from the plane that holds every feasible point (plane: unit normal, level, 1 if any)."""
     d = q.shape[0]
@@ -40,7 +40,7 @@ def plane_shift(p: FloatArray, g: int, q: FloatArray, space: FloatArray) -> floa
     return float(space[d] - level)
 
 
-@kernel()
+@leaf()
 def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> float:
     """A lower bound of a.x over ball, non-negative orthant and plane; exact but for rounding.
 
@@ -104,7 +104,7 @@ def affine_floor(work: FloatArray, d: int, radius: float, space: FloatArray) -> 
     return best
 
 
-@kernel()
+@leaf()
 def _affine_exactly(
     forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool
 ) -> bool:
@@ -128,7 +128,7 @@ def _affine_exactly(
     return bool(total * total > norm * move if strict else total * total >= norm * move)
 
 
-@kernel()
+@leaf()
 def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     """Is it the ball over p and q (and not a wider one around p)?"""
     span = 0.0
@@ -137,7 +137,7 @@ def _is_between(p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     return radius * radius * 4.0 <= span * (1.0 + 1e-12)
 
 
-@kernel()
+@leaf()
 def _moves_away(
     forms: FloatArray, row: int, at: int, p: FloatArray, g: int, q: FloatArray, sign: float, strict: bool
 ) -> bool:
@@ -159,7 +159,7 @@ def _moves_away(
     )
 
 
-@kernel()
+@leaf()
 def form_positive(
     forms: FloatArray,
     row: int,
@@ -335,7 +335,7 @@ def _climb(
     return float(best)
 
 
-@kernel()
+@leaf()
 def form_floor(
     forms: FloatArray,
     row: int,
@@ -374,7 +374,7 @@ def form_floor(
     return float(-(value + climb + (32.0 + 8.0 * d) * 1.2e-16 * error))
 
 
-@kernel()
+@leaf()
 def form_bounds_many(
     forms: FloatArray, row: int, space: FloatArray, centres: FloatArray, radii: FloatArray, result: FloatArray
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import leaf
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 # Rows of the registers: the interval of each value, then the interval of the slope by it
@@ -50,7 +50,7 @@ XLOGX_MIN = -0.5307378454230254  # -1 / (e ln 2), rounded down
 ) = range(24)
 
 
-@kernel()
+@leaf()
 def down(x: float) -> float:
     if x == math.inf:
         return HUGE
@@ -59,7 +59,7 @@ def down(x: float) -> float:
     return x - (abs(x) * EPSILON + TINY)
 
 
-@kernel()
+@leaf()
 def up(x: float) -> float:
     if x == -math.inf:
         return -HUGE
@@ -68,18 +68,18 @@ def up(x: float) -> float:
     return x + (abs(x) * EPSILON + TINY)
 
 
-@kernel()
+@leaf()
 def down_far(x: float) -> float:
     """For results of the mathematical library, which may err by a few units in the last place."""
     return down(x - abs(x) * 1e-15) if math.isfinite(x) else down(x)
 
 
-@kernel()
+@leaf()
 def up_far(x: float) -> float:
     return up(x + abs(x) * 1e-15) if math.isfinite(x) else up(x)
 
 
-@kernel()
+@leaf()
 def product(a0: float, a1: float, b0: float, b1: float) -> tuple[float, float]:
     """[a0, a1] * [b0, b1]; an unbounded end stands for finite values without limit, so 0 * inf is 0."""
     if (a0 == 0.0 and a1 == 0.0) or (b0 == 0.0 and b1 == 0.0):
@@ -94,7 +94,7 @@ def product(a0: float, a1: float, b0: float, b1: float) -> tuple[float, float]:
     return low, high
 
 
-@kernel()
+@leaf()
 def reciprocal(b0: float, b1: float) -> tuple[float, float]:
     """1 / [b0, b1] over its non-zero members."""
     if b0 > 0.0 or b1 < 0.0:
@@ -106,7 +106,7 @@ def reciprocal(b0: float, b1: float) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-@kernel()
+@leaf()
 def wave(low: float, high: float) -> tuple[float, float]:
     """cos over [low, high]."""
     if not (high - low < TWO_PI) or abs(low) > 1e6 or abs(high) > 1e6:
@@ -120,18 +120,18 @@ def wave(low: float, high: float) -> tuple[float, float]:
     return max(-1.0, least - 1e-15), min(1.0, most + 1e-15)
 
 
-@kernel()
+@leaf()
 def sigmoid(t: float) -> float:
     small = math.exp(-abs(t))
     return (1.0 if t >= 0.0 else small) / (1.0 + small)
 
 
-@kernel()
+@leaf()
 def xlogx(t: float) -> float:
     return t * math.log2(t) if t > 0.0 else 0.0
 
 
-@kernel()
+@leaf()
 def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, float, bool]:
     """[a0, a1] ** n for a constant n, and whether it may be undefined somewhere."""
     undefined = False
@@ -159,7 +159,7 @@ def power_range(a0: float, a1: float, n: float, whole: bool) -> tuple[float, flo
     return low, high, undefined
 
 
-@kernel()
+@leaf()
 def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, bool]:
     """The range of a function of one argument, and whether it may be undefined somewhere."""
     if operation == NEGATE:
@@ -209,7 +209,7 @@ def unary_range(operation: int, a0: float, a1: float) -> tuple[float, float, boo
     return -math.inf, math.inf, True
 
 
-@kernel()
+@leaf()
 def forward(
     lists: IntArray,
     numbers: FloatArray,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import leaf
 from tacit.functions._kernels_forms import (
     AT_ZERO,
     EIGEN_LEAST,
@@ -25,7 +25,7 @@ QUICK_KIND, QUICK_AT_ZERO, QUICK_NORM, QUICK_BEND, QUICK_CONSTANT, QUICK_LINEAR,
 )
 
 
-@kernel()
+@leaf()
 def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: FloatArray, radius: float) -> bool:
     """Are all forms of the group's shortcut above 0 on the ball, by the eigenvalue bound alone?"""
     d = q.shape[0]
@@ -36,7 +36,7 @@ def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: Floa
     for j in range(d):
         reach += 0.5 * abs(p[g, j] + q[j])
     slip = (32.0 + 8.0 * d) * 1.2e-16
-    for k in range(count):
+    for k in range(count - 1, -1, -1):  # denominators come before what they divide, and seldom decide
         at = start + 1 + k * (QUICK_HEADER + d + d * d)
         b = at + QUICK_HEADER
         value = state[g, at + QUICK_AT_ZERO]
@@ -60,7 +60,42 @@ def quick_positive(state: FloatArray, start: int, p: FloatArray, g: int, q: Floa
     return True
 
 
-@kernel()
+@leaf()
+def quick_hopeless(
+    state: FloatArray, start: int, p: FloatArray, g: int, q: FloatArray, radius: float, work: FloatArray
+) -> bool:
+    """Is the shortcut's last form, a quadratic one, surely below 0 where it falls fastest from the ball's centre?"""
+    d = q.shape[0]
+    count = int(state[g, start])
+    at = start + 1 + (count - 1) * (QUICK_HEADER + d + d * d)
+    if count <= 0 or state[g, at + QUICK_KIND] != QUADRATIC_FORM:
+        return False
+    b = at + QUICK_HEADER
+    value, steep, reach = state[g, at + QUICK_AT_ZERO], 0.0, radius
+    for i in range(d):
+        inner = 0.0
+        for j in range(d):
+            inner += state[g, b + d + i * d + j] * (p[g, j] + q[j])
+        value += (state[g, b + i] + 0.5 * inner) * (0.5 * (p[g, i] + q[i]))
+        work[i] = state[g, b + i] + inner
+        steep += work[i] * work[i]
+        reach += 0.5 * abs(p[g, i] + q[i])
+    if not steep > 0.0:
+        return False
+    bend = 0.0
+    for i in range(d):
+        inner = 0.0
+        for j in range(d):
+            inner += state[g, b + d + i * d + j] * work[j]
+        bend += work[i] * inner
+    value += radius * (radius * bend / steep - math.sqrt(steep))
+    error = (
+        state[g, at + QUICK_CONSTANT] + (state[g, at + QUICK_LINEAR] + state[g, at + QUICK_QUADRATIC] * reach) * reach
+    )
+    return bool(value + (64.0 + 16.0 * d) * 1.2e-16 * error < 0.0)
+
+
+@leaf()
 def quick_write(
     state: FloatArray, start: int, g: int, k: int, forms: FloatArray, row: int, at: int, sign: float, d: int
 ) -> None:

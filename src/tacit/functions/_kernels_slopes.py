@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import leaf
 from tacit.functions._kernels_interval import (
     ABSOLUTE,
     ADD,
@@ -48,7 +48,7 @@ from tacit.functions._kernels_interval import (
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 
-@kernel()
+@leaf()
 def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> tuple[float, float]:
     """An enclosure of the derivative over [a0, a1]; [f0, f1] is the function's range there."""
     if operation == NEGATE:
@@ -89,7 +89,7 @@ def unary_slope(operation: int, a0: float, a1: float, f0: float, f1: float) -> t
     return -math.inf, math.inf
 
 
-@kernel()
+@leaf()
 def _add_to(to: FloatArray, first: int, i: int, s0: float, s1: float, d0: float, d1: float) -> None:
     """Add [s0, s1] * [d0, d1] to the interval in column i of the rows ``first`` and ``first + 1``."""
     p, q = product(s0, s1, d0, d1)
@@ -98,7 +98,7 @@ def _add_to(to: FloatArray, first: int, i: int, s0: float, s1: float, d0: float,
     to[first + 1, i] = high if q == 0.0 else up(high)
 
 
-@kernel()
+@leaf()
 def backward(
     lists: IntArray,
     numbers: FloatArray,

@@ -32,7 +32,7 @@ from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Tra
 from tacit.functions.questions import ask, ask_condition
 from tacit.functions.shapes import All, Question
 from tacit.functions.statistics import Moment
-from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, Tables, Zones
+from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, TRAIL, Tables, Zones
 from tacit.functions.watch_tables import TableBuilder
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError
@@ -86,7 +86,7 @@ class Monitor:
 
     @property
     def plain(self) -> bool:
-        """May ``stays`` (_kernels.py) move an estimate: no margins, and nothing but answer and radius depends on it?"""
+        """May ``move`` (_kernels.py) be used: no margins, and only answer, signs and radius depend on the estimate?"""
         programs = any(node.program >= 0 for node in self._builder.nodes)
         moving = isinstance(self.goal, Track) or self._moving or self._builder.dishes or self._programs.anchors
         return not (programs or moving) and all(margin == 0.0 for margin in _margins(self.goal))
@@ -116,6 +116,8 @@ class Monitor:
             np.full(groups, UNKNOWN, dtype=np.int8),
             np.zeros(groups),
             np.zeros((groups, self._builder.state_size)),
+            np.zeros(TRAIL, dtype=np.int64),
+            np.zeros(self.dimension),
         )
 
     def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray) -> None:

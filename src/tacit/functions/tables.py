@@ -40,6 +40,9 @@ class Tables(NamedTuple):
     )
 
 
+TRAIL = 9  # questions whose proof may become a shortcut, and their number
+
+
 class Zones(NamedTuple):
     """What each group knows since its last refresh; the leading dimension is the group."""
 
@@ -47,3 +50,5 @@ class Zones(NamedTuple):
     answer: NDArray[np.int8]  # (G,): 0 not met, 1 met (or tracked), 2 unknown
     radius: FloatArray  # (G,): certified: |u - e| <= radius implies inside
     state: FloatArray  # (G, n): bounds, signs of denominators, forms of the estimate, user functions, shortcut
+    trail: IntArray  # (TRAIL,): room for the kernels' own notes, without a meaning between calls
+    work: FloatArray  # (d,): more of it

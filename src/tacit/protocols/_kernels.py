@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import kernel
-from tacit.functions._kernels import ball_inside
-from tacit.protocols._kernels_balance import balance, renew
-from tacit.protocols._kernels_quiet import loud_groups, slide
+from tacit.functions._jit import kernel, leaf
+from tacit.functions._kernels import NOT_MOVED, TURNED
+from tacit.functions.tables import STATE_SHORTCUT
+from tacit.protocols._kernels_balance import balance, inside, renew
+from tacit.protocols._kernels_quiet import SHARE_MAX, SHARE_MIN, loud_groups, slide
 
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
 
 ONE_GROUP, PER_KEY, PER_MEMBER = 0, 1, 2
-SHARE_MIN, SHARE_MAX = 1.0 / 64.0, 8.0
 DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
 
 
-@kernel()
+@leaf()
 def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
     """Row r comes (sign 1) or goes (-1). ``held`` counts a group's rows: without any its sums are exactly 0."""
     width = rows.shape[1]
@@ -47,7 +47,7 @@ def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common
             local[i, g, :] = 0.0
 
 
-@kernel()
+@leaf()
 def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
     """The window's sums afresh: windows do not add and subtract forever."""
     local[i, :, :] = 0.0
@@ -57,24 +57,25 @@ def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, com
         _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held)
 
 
-@kernel()
-def _leaves(i, g, drift, proved, tables, zones):  # type: ignore[no-untyped-def]
+@leaf()
+def _leaves(i, g, points, proved, tables, zones):  # type: ignore[no-untyped-def]
     """Ask about the drift's ball; first about the ball of a longer drift, the next tip, so that others need not ask.
 
     How much longer is a share of the drift that grows with success and shrinks with failure.
     """
+    drift, asked = points[1], points[2]
     d = drift.shape[0]
-    asked = np.empty(d)
-    share = proved[i, g, d + 1] if zones.radius[g] > 0.0 else 0.0
+    makes_tip = zones.radius[g] > 0.0 and not zones.state[g, tables.nodes[0, STATE_SHORTCUT]] > 0.0
+    share = proved[i, g, d + 1] if makes_tip else 0.0
     while True:
         square = 0.0
         for j in range(d):
             asked[j] = drift[j] + share * (drift[j] - zones.estimate[g, j])
             square += (asked[j] - zones.estimate[g, j]) ** 2
-        inside = ball_inside(tables, zones, g, asked)
+        holds = inside(tables, zones, g, asked)
         if share == 0.0:
-            return not inside
-        if inside:
+            return not holds
+        if holds:
             break
         proved[i, g, d + 1] = max(SHARE_MIN, 0.8 * share)
         share = 0.0
@@ -86,14 +87,14 @@ def _leaves(i, g, drift, proved, tables, zones):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel()
-def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift):  # type: ignore[no-untyped-def]
+@leaf()
+def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, points):  # type: ignore[no-untyped-def]
     """Is group g at site i outside its zone? ``anchor`` is collected minus slack.
 
     If every site lost its weight the mean would have no value, so a site that loses its weight says so even when its
     drift mass is 0; ``told`` remembers that it has.
     """
-    d = anchor.shape[2]
+    d, drift = anchor.shape[2], points[1]
     norm = 0.0
     if not weighted:
         for j in range(d):
@@ -106,7 +107,7 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
             return False
         for j in range(d):
             drift[j] = zones.estimate[g, j] + drift[j] * spread
-        return _leaves(i, g, drift, proved, tables, zones)
+        return _leaves(i, g, points, proved, tables, zones)
     weight = common[i, d] + local[i, g, d]
     if weight > 0.0:
         told[i, g] = False
@@ -125,20 +126,19 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
         return False
     for j in range(d):
         drift[j] = zones.estimate[g, j] + drift[j] / weight
-    return _leaves(i, g, drift, proved, tables, zones)
+    return _leaves(i, g, points, proved, tables, zones)
 
 
-@kernel()
+@leaf()
 def advance(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
-    seen, old_lo, old_hi, old_common, out_site, out_group,
+    seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
 ):  # fmt: skip
     """Run updates ``first:end`` up to the first step with a violation: (next update, how many violations)."""
     groups = local.shape[1]
-    drift = np.empty(anchor.shape[2])
-    touched = np.zeros(groups, dtype=np.int64)
-    loud = np.empty(groups, dtype=np.int64)
+    drift, asked = points[1], points[2]
+    touched[0] = 0
     update = first
     count = 0
     sums, places, weights, empty, room = local[:, 0], anchor[:, 0], anchor_weight[:, 0], told[:, 0], proved[:, 0]
@@ -146,7 +146,8 @@ def advance(  # type: ignore[no-untyped-def]
         if mode == ONE_GROUP:
             update = slide(
                 update, end, site, lo, hi, last, at_lo, at_hi, rows, sums, moved, exact, places, weights, empty,
-                weighted, spread, room, zones.estimate, zones.radius, drift,
+                weighted, spread, room, tables.nodes, tables.numbers, tables.space, zones.state, zones.estimate,
+                zones.radius, drift, asked,
             )  # fmt: skip
             if update == end:
                 break
@@ -154,7 +155,7 @@ def advance(  # type: ignore[no-untyped-def]
                 i = site[update]
                 update += 1
                 if _violates(
-                    i, 0, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+                    i, 0, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, points
                 ):
                     out_site[0], out_group[0], count = i, 0, 1
                     break
@@ -203,12 +204,13 @@ def advance(  # type: ignore[no-untyped-def]
                                 which += 1
             found = loud_groups(
                 i, touched, which, local, common, anchor, anchor_weight, told, weighted, spread, proved,
-                zones.estimate, zones.radius, drift, loud,
+                tables.nodes, tables.numbers, tables.space, zones.state, zones.estimate, zones.radius, drift,
+                asked, loud,
             )  # fmt: skip
             for m in range(found):
                 g = loud[m]
                 if _violates(
-                    i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+                    i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, points
                 ):
                     out_site[count] = i
                     out_group[count] = g
@@ -222,54 +224,66 @@ def advance(  # type: ignore[no-untyped-def]
 def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
     local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
-    seen, old_lo, old_hi, old_common, out_site, out_group,
-    policy, used, known, clock, dice, thrown, log, logged, order, failed,
+    seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
+    policy, used, known, clock, dice, thrown, log, logged, order, failed, notes, note_estimates, noted,
     collected, collected_weight, renews, renewals,
 ):  # fmt: skip
     """``advance``, going on by itself while every violated group balances or (with ``renews``) keeps its answer.
 
-    Returns (why it stopped, next update, how many groups do not balance; they are in ``failed``). Every resolution
-    is logged, group by group: update, group, reporters, members, and the members in the order they joined; the number
-    of members is negative when everyone was asked in vain.
+    Returns (why it stopped, next update, how many groups are Python's to renew; they are in ``failed``). Every
+    resolution is logged, group by group: update, group, reporters, members, and the members in the order they joined;
+    the number of members is negative when everyone was asked in vain. ``notes`` receives update, group and answer of
+    every new estimate with another answer, ``note_estimates`` the estimate.
     """
     n = local.shape[0]
     while first < end:
-        if logged[0] + (4 + n) * local.shape[1] > log.shape[0]:
+        if logged[0] + (4 + n) * local.shape[1] > log.shape[0] or noted[0] + local.shape[1] > notes.shape[0]:
             return LOG_FULL, first, 0
         first, count = advance(
             first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
             local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
-            seen, old_lo, old_hi, old_common, out_site, out_group,
+            seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
         )  # fmt: skip
         if count == 0:
             break
-        by_group = np.argsort(out_group[:count] * n + out_site[:count])
+        if count > 1:
+            by_group = np.argsort(out_group[:count] * n + out_site[:count])
+            out_group[:count] = out_group[by_group]
+            out_site[:count] = out_site[by_group]
         exhausted, renewed = 0, 0
         k = 0
         while k < count:
-            g = out_group[by_group[k]]
+            g = out_group[k]
             reporters = 0
-            while k < count and out_group[by_group[k]] == g:
-                order[reporters] = out_site[by_group[k]]
+            while k < count and out_group[k] == g:
+                order[reporters] = out_site[k]
                 reporters += 1
                 k += 1
             members = balance(
                 g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-                policy, used, known, clock, dice, thrown, order,
+                policy, used, known, clock, dice, thrown, order, sheet, points,
             )  # fmt: skip
             at = logged[0]
             log[at], log[at + 1], log[at + 2], log[at + 3] = first - 1, g, reporters, members
             if members == 0:
                 log[at + 3] = -n
                 members = n
-                if renews and renew(
-                    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected,
-                    collected_weight,
-                ):  # fmt: skip
-                    renewed = 1
-                else:
+                how = NOT_MOVED
+                if renews:
+                    how = renew(
+                        g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected,
+                        collected_weight,
+                    )  # fmt: skip
+                if how == NOT_MOVED:
                     failed[exhausted] = g
                     exhausted += 1
+                else:
+                    renewed = 1
+                if how == TURNED:
+                    notes[noted[0], 0], notes[noted[0], 1], notes[noted[0], 2] = first - 1, g, zones.answer[g]
+                    for j in range(anchor.shape[2]):
+                        note_estimates[noted[0], j] = zones.estimate[g, j]
+                    noted[0] += 1
             for m in range(members):
                 log[at + 4 + m] = order[m]
             logged[0] = at + 4 + members
@@ -279,18 +293,18 @@ def advance_balancing(  # type: ignore[no-untyped-def]
     return DONE, first, 0
 
 
-@kernel()
+@leaf()
 def check_groups(  # type: ignore[no-untyped-def]
-    which, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, out_site, out_group
+    which, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, out_site, out_group,
+    points,
 ):  # fmt: skip
     """Which sites violate for these groups now (after a broadcast moved the estimate)."""
-    drift = np.empty(anchor.shape[2])
     count = 0
     for i in range(local.shape[0]):
         for k in range(which.shape[0]):
             g = which[k]
             if _violates(
-                i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, drift
+                i, g, local, common, anchor, anchor_weight, told, weighted, spread, proved, tables, zones, points
             ):
                 out_site[count] = i
                 out_group[count] = g

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import kernel
-from tacit.functions._kernels import ball_inside, stays
+from tacit.functions._jit import kernel, leaf
+from tacit.functions._kernels import NOT_MOVED, ball_inside, move
 
-__all__ = ["balance", "renew"]
+__all__ = ["balance", "inside", "renew"]
 
 RANDOM, LRU, OPPOSITE = 0, 1, 2
 UNKNOWN = 2  # the answer
 
 
-@kernel()
-def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # type: ignore[no-untyped-def]
-    """The drift mass of group g at site i into ``out``; returns its weight."""
+@leaf()
+def inside(tables, zones, g, u):  # type: ignore[no-untyped-def]
+    """``ball_inside``, compiled once for all who ask from here."""
+    return ball_inside(tables, zones, g, u)
+
+
+@leaf()
+def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, sheet):  # type: ignore[no-untyped-def]
+    """The drift mass of group g at site i into its row of the sheet; returns its weight."""
     d = anchor.shape[2]
     for j in range(d):
-        out[j] = common[i, j] + local[i, g, j] - anchor[i, g, j]
+        sheet[i, j] = common[i, j] + local[i, g, j] - anchor[i, g, j]
     if not weighted:
         return 1.0
     weight = common[i, d] + local[i, g, d]
@@ -26,18 +32,19 @@ def _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, out):  # 
     if change != 0.0:
         for j in range(d):
             if np.isfinite(zones.estimate[g, j]):
-                out[j] -= change * zones.estimate[g, j]
+                sheet[i, j] -= change * zones.estimate[g, j]
     return weight
 
 
-@kernel()
-def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ignore[no-untyped-def]
+@leaf()
+def _next_site(policy, g, sheet, used, known, total, dice, thrown):  # type: ignore[no-untyped-def]
     """The site to ask next, by the rule of policies.py; -1 when everyone is a member."""
     best = -1
     best_along = 0.0
     best_value = 0.0
-    for i in range(member.shape[0]):
-        if member[i]:
+    d = total.shape[0]
+    for i in range(sheet.shape[0]):
+        if sheet[i, d + 1] != 0.0:
             continue
         along = 0.0
         if policy == OPPOSITE:
@@ -52,54 +59,56 @@ def _next_site(policy, g, member, used, known, total, dice, thrown):  # type: ig
     return best
 
 
-@kernel()
+@leaf()
 def balance(  # type: ignore[no-untyped-def]
     g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-    policy, used, known, clock, dice, thrown, order,
+    policy, used, known, clock, dice, thrown, order, sheet, points,
 ):  # fmt: skip
     """Balance one group among as few sites as the policy needs: how many took part, 0 when even all do not balance.
 
     ``order`` holds the reporters and receives the members in the order they joined. What Balancer does with messages
-    (threshold.py), on the arrays themselves; a test holds the two equal.
+    (threshold.py), on the arrays themselves; a test holds the two equal. ``sheet`` and ``points`` are scratch paper: a
+    site's row of the sheet has its mass, its weight, and whether it is a member.
     """
     n, d = local.shape[0], anchor.shape[2]
-    member = np.zeros(n, dtype=np.bool_)
-    mass = np.empty((n, d))
-    weight = np.empty(n)
-    total = np.zeros(d)
+    total, drift = points[0], points[1]
+    total[:] = 0.0
     total_weight = 0.0
-    drift = np.empty(d)
+    for i in range(n):
+        sheet[i, d + 1] = 0.0
     count = 0
     while True:
         joining = reporters if count == 0 else count + 1
         for k in range(count, joining):
             i = order[k]
-            member[i] = True
-            weight[i] = _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, mass[i])
-            total_weight += weight[i]
+            sheet[i, d] = _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, sheet)
+            sheet[i, d + 1] = 1.0
+            total_weight += sheet[i, d]
             for j in range(d):
-                total[j] += mass[i, j]
+                total[j] += sheet[i, j]
         count = joining
         if total_weight > 0.0:
             for j in range(d):
                 drift[j] = zones.estimate[g, j] + total[j] / total_weight * spread
-            if ball_inside(tables, zones, g, drift):
+            if inside(tables, zones, g, drift):
                 break
-        chosen = _next_site(policy, g, member, used, known, total, dice, thrown)
+        chosen = _next_site(policy, g, sheet, used, known, total, dice, thrown)
         if chosen < 0:
             return 0
         order[count] = chosen
+    for j in range(d):
+        total[j] /= total_weight
     for i in range(n):
-        if not member[i]:
+        if sheet[i, d + 1] == 0.0:
             continue
         clock[0] += 1
         used[i, g] = clock[0]
         for j in range(d):
-            target = weight[i] * (total[j] / total_weight)
-            anchor[i, g, j] += mass[i, j] - target
+            target = sheet[i, d] * total[j]
+            anchor[i, g, j] += sheet[i, j] - target
             known[i, g, j] = target
         if weighted:
-            told[i, g] = weight[i] == 0.0
+            told[i, g] = sheet[i, d] == 0.0
     return count
 
 
@@ -107,7 +116,7 @@ def balance(  # type: ignore[no-untyped-def]
 def renew(  # type: ignore[no-untyped-def]
     g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected, collected_weight
 ):  # fmt: skip
-    """Collect everyone and move the estimate, if the answer is the same there; else leave it to Python."""
+    """Collect everyone and move the estimate: SAME or TURNED is the answer, or NOT_MOVED, which is left to Python."""
     n, d = local.shape[0], anchor.shape[2]
     e = np.zeros(d)
     weight = 0.0
@@ -118,11 +127,12 @@ def renew(  # type: ignore[no-untyped-def]
             weight += common[i, d] + local[i, g, d]
     if weighted:
         if not weight > 0.0:
-            return False
+            return NOT_MOVED
         for j in range(d):
             e[j] /= weight
-    if zones.answer[g] == UNKNOWN or not stays(tables, zones, g, e):
-        return False
+    how = NOT_MOVED if zones.answer[g] == UNKNOWN else move(tables, zones, g, e)
+    if how == NOT_MOVED:
+        return how
     for i in range(n):
         for j in range(d):
             collected[i, g, j] = common[i, j] + local[i, g, j]
@@ -132,4 +142,4 @@ def renew(  # type: ignore[no-untyped-def]
             collected_weight[i, g] = common[i, d] + local[i, g, d]
             anchor_weight[i, g] = collected_weight[i, g]
             told[i, g] = collected_weight[i, g] == 0.0
-    return True
+    return how

@@ -1,9 +1,8 @@
 """The fast lanes of silence: checks that need no question, on plain arrays.
 
-A drift is seen to be silent at once when it is within the safe radius of the estimate, or in the cone between that ball
-and a longer drift whose ball was proved (the tip, see ``_leaves`` in _kernels.py). Everything else goes to the slow
-lane. Only arrays are handed on here: tuples of arrays and inlined functions make Numba count references in the loop,
-which costs ten times the work itself.
+A drift is seen to be silent at once when it is within the safe radius of the estimate, in the cone between that ball
+and a longer drift whose ball was proved (the tip), or when the group's shortcut proves its ball. Everything else goes
+to the slow lane (``_leaves`` in _kernels.py, which makes tips where there is no shortcut of forms).
 
 Why the cone is safe. Seen from the estimate e, the ball over a drift v is { y : |y|^2 <= <y, v> }. If v is a mean of
 drifts v_k with shares s_k, then |y|^2 <= sum_k s_k <y, v_k>, so |y|^2 <= <y, v_k> for one k at least: the ball over v
@@ -16,12 +15,16 @@ longer than its drift, and the estimate e that it holds for. It is void as soon 
 
 from __future__ import annotations
 
-from tacit.functions._jit import kernel
+from tacit.functions._jit import leaf
+from tacit.functions._kernels import shortcut_inside
+from tacit.functions.tables import STATE_SHORTCUT
 
-__all__ = ["in_cone", "loud_groups", "slide"]
+__all__ = ["SHARE_MAX", "SHARE_MIN", "in_cone", "loud_groups", "slide"]
+
+SHARE_MIN, SHARE_MAX = 1.0 / 64.0, 8.0  # by how much a tip is longer than its drift
 
 
-@kernel()
+@leaf()
 def in_cone(norm, along, tip, safe):  # type: ignore[no-untyped-def]
     """Is a drift in the hull of the safe ball and the tip, behind the circle where the cone touches the ball?
 
@@ -36,10 +39,35 @@ def in_cone(norm, along, tip, safe):  # type: ignore[no-untyped-def]
     return aside * (tip - safe) <= safe * (tip - along) ** 2
 
 
-@kernel()
+@leaf()
+def _shortcut_proves(nodes, numbers, space, state, estimate, g, drift, asked, proved):  # type: ignore[no-untyped-def]
+    """Prove the ball of e + drift by the group's shortcut: by a longer one, which becomes the tip, or by itself.
+
+    How much longer is a share of the drift that grows with success and shrinks with failure.
+    """
+    d = drift.shape[0]
+    share = proved[d + 1]
+    for j in range(d):
+        asked[j] = estimate[g, j] + drift[j] * (1.0 + share)
+    if shortcut_inside(nodes, numbers, space, estimate, state, g, asked):
+        square = 0.0
+        for j in range(d):
+            proved[j] = asked[j] - estimate[g, j]
+            proved[d + 2 + j] = estimate[g, j]
+            square += proved[j] * proved[j]
+        proved[d] = square
+        proved[d + 1] = min(SHARE_MAX, 1.1 * share)
+        return True
+    proved[d + 1] = max(SHARE_MIN, 0.8 * share)
+    for j in range(d):
+        asked[j] = estimate[g, j] + drift[j]
+    return shortcut_inside(nodes, numbers, space, estimate, state, g, asked)
+
+
+@leaf()
 def slide(  # type: ignore[no-untyped-def]
     update, end, site, lo, hi, last, at_lo, at_hi, rows, local, moved, exact, anchor, anchor_weight, told, weighted,
-    spread, proved, estimate, radius, drift,
+    spread, proved, nodes, numbers, space, state, estimate, radius, drift, asked,
 ):  # fmt: skip
     """A watch without groups: take single updates until one is not seen to be silent.
 
@@ -48,6 +76,7 @@ def slide(  # type: ignore[no-untyped-def]
     """
     d, width = anchor.shape[1], rows.shape[1]
     safe = radius[0] * radius[0]
+    quick = safe > 0.0 and state[0, nodes[0, STATE_SHORTCUT]] > 0.0
     while update < end and last[update]:
         i = site[update]
         begin, stop = lo[update], hi[update]
@@ -90,19 +119,21 @@ def slide(  # type: ignore[no-untyped-def]
         along = 0.0
         for j in range(d):
             along += drift[j] * proved[i, j]
-        if not in_cone(norm, along, proved[i, d], safe):
-            return update
+        silent = in_cone(norm, along, proved[i, d], safe)
         for j in range(d):
-            if proved[i, d + 2 + j] != estimate[0, j]:
-                return update
+            silent = silent and proved[i, d + 2 + j] == estimate[0, j]
+        if quick and not silent:
+            silent = _shortcut_proves(nodes, numbers, space, state, estimate, 0, drift, asked, proved[i])
+        if not silent:
+            return update
         update += 1
     return update
 
 
-@kernel()
+@leaf()
 def loud_groups(  # type: ignore[no-untyped-def]
     i, which, count, local, common, anchor, anchor_weight, told, weighted, spread, proved,
-    estimate, radius, drift, loud,
+    nodes, numbers, space, state, estimate, radius, drift, asked, loud,
 ):  # fmt: skip
     """Of the first ``count`` groups of ``which`` (all when negative) those not seen to be silent, into ``loud``."""
     d = anchor.shape[2]
@@ -135,7 +166,10 @@ def loud_groups(  # type: ignore[no-untyped-def]
         for j in range(d):
             along += drift[j] * proved[i, g, j]
             same = same and proved[i, g, d + 2 + j] == estimate[g, j]
-        if not (same and in_cone(norm, along, proved[i, g, d], radius[g] * radius[g])):
+        silent = same and in_cone(norm, along, proved[i, g, d], radius[g] * radius[g])
+        if not silent and radius[g] > 0.0 and state[g, nodes[0, STATE_SHORTCUT]] > 0.0:
+            silent = _shortcut_proves(nodes, numbers, space, state, estimate, g, drift, asked, proved[i, g])
+        if not silent:
             loud[found] = g
             found += 1
     return found

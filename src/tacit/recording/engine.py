@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,7 @@ __all__ = ["PROTOCOLS", "Change", "Engine", "Outcome"]
 PROTOCOLS = ("coordinator", "broadcast")
 _NO_WEIGHTS = np.empty(0)
 _BLOCK = 1 << 16
+_TURNS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +52,8 @@ class Outcome:
     ledger: Ledger = field(default_factory=Ledger)
     violations: int = 0
     full_syncs: int = 0
-    message_at: list[tuple[int, int]] = field(default_factory=list)  # (update, messages of its resolution)
-    worst_imbalance: float = 0.0  # of the slacks, relative; convexity holds while it is rounding
+    talks: list[IntArray] = field(default_factory=list)  # blocks of (update, messages of its resolution)
+    worst_imbalance: float = 0.0  # sum of slacks against the vectors; convexity holds while it is rounding
 
 
 class Engine:
@@ -105,8 +107,13 @@ class Engine:
         self._old = (np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros((n, width)))
         self._out_site = np.zeros(n * groups, dtype=np.int64)
         self._out_group = np.zeros(n * groups, dtype=np.int64)
+        self._sheet, self._points = np.zeros((n, d + 2)), np.zeros((3, d))
+        self._lists = (np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64))
         self._joined = np.zeros(n, dtype=np.int64)
         self._failed = np.zeros(groups, dtype=np.int64)
+        self._talks: list[tuple[int, int]] = []
+        room = max(_TURNS, groups)
+        self._turns = (np.zeros((room, 3), dtype=np.int64), np.zeros((room, d)), np.zeros(1, dtype=np.int64))
         self._renewals = np.zeros(1, dtype=np.int64)  # those that kernels made
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
@@ -114,6 +121,7 @@ class Engine:
         updates, physical = self.updates, self.physical
         self._place_windows()
         self._initialise()
+        plain = physical.monitor.plain
         total = len(updates.site)
         done = 0
         while done < total:
@@ -125,16 +133,17 @@ class Engine:
                 physical.mode, physical.rows, physical.shared, physical.group, physical.pointer, physical.member,
                 self._local, self._common, self._held, self._moved, physical.exact, self._anchor, self._anchor_weight,
                 self._told, physical.weighted, self.books.spread, self._proved, physical.monitor.tables, self.zones,
-                self._seen, *self._old, self._out_site, self._out_group,
+                self._seen, *self._old, self._out_site, self._out_group, self._sheet, self._points, *self._lists,
             )  # fmt: skip
             if self._in_kernel:
                 tally = self._tally
                 why, done, failed = advance_balancing(
-                    *state, *self._order_state, tally.log, tally.size, self._joined, self._failed,
-                    self.books.collected, self.books.weights, physical.monitor.plain, self._renewals,
+                    *state, *self._order_state, tally.log, tally.size, self._joined, self._failed, *self._turns,
+                    self.books.collected, self.books.weights, plain, self._renewals,
                 )  # fmt: skip
+                turned = self._record_turns(done - 1 if why == EXHAUSTED else -1)
                 if why == EXHAUSTED:
-                    self._renew(done - 1, self._failed[:failed].copy())
+                    self._renew(done - 1, self._failed[:failed].copy(), turned)
                 elif why == LOG_FULL:
                     self._count_log()
             else:
@@ -145,6 +154,7 @@ class Engine:
                 progress(done, total)
         self._count_log()
         self._told_all.flush()
+        self.outcome.talks.append(np.array(self._talks, dtype=np.int64).reshape(-1, 2))
         self._note_imbalance(np.arange(physical.groups))
         if self._renewals[0]:  # kernels moved estimates without a word; the answers are those last told
             self._record(total - 1, np.arange(physical.groups))
@@ -154,10 +164,13 @@ class Engine:
 
     def _count_log(self) -> None:
         """Count what kernels resolved since the last time."""
-        self.outcome.message_at.extend(self._tally.flush(self.outcome.ledger, self._balancer))
+        self.outcome.talks.append(self._tally.flush(self.outcome.ledger, self._balancer))
 
-    def _renew(self, update: int, groups: IntArray) -> None:
-        """The kernel asked everyone in vain: collect all, as the machine does, and make new estimates."""
+    def _renew(self, update: int, groups: IntArray, turned: IntArray) -> None:
+        """The kernel asked everyone in vain: collect all, as the machine does, and make new estimates.
+
+        ``turned`` have theirs already, and another answer.
+        """
         self._note_imbalance(groups)
         vectors = self._common[:, None] + self._local[:, groups]
         self.books.collected[:, groups] = vectors[:, :, : self.physical.dimension]
@@ -168,13 +181,16 @@ class Engine:
         if self.physical.weighted:
             self._anchor_weight[:, groups] = self.books.weights[:, groups]
             self._told[:, groups] = self.books.weights[:, groups] == 0.0
-        self._record(update, groups)
+        self._record(update, np.sort(np.concatenate([groups, turned])))
 
     def _place_windows(self) -> None:
         """Every window starts empty, at its site's first row."""
-        sites, first = np.unique(self.updates.site, return_index=True)
-        self._at_lo[sites] = self.updates.lo[first]
-        self._at_hi[sites] = self.updates.lo[first]
+        site = self.updates.site
+        first = np.full(self.physical.sites, -1)
+        first[site[::-1]] = np.arange(len(site))[::-1]  # of several the last is kept: the first update
+        lo = self.updates.lo[first[first >= 0]]
+        self._at_lo[first >= 0] = lo
+        self._at_hi[first >= 0] = lo
 
     def _initialise(self) -> None:
         """Every site sends the vector of its empty window; a group nobody spoke of is 0, so one row says it all."""
@@ -202,7 +218,7 @@ class Engine:
             self._broadcast(update, self._reports(sites, groups))
         else:
             self._balance(update, self._reports(sites, groups))
-        self.outcome.message_at.append((update, self._sent - before))
+        self._talks.append((update, self._sent - before))
 
     def _reports(self, sites: IntArray, groups: IntArray) -> list[tuple[int, Rows]]:
         return [
@@ -260,6 +276,7 @@ class Engine:
             count = check_groups(
                 groups, self._local, self._common, self._anchor, self._anchor_weight, self._told, physical.weighted,
                 self.books.spread, self._proved, physical.monitor.tables, self.zones, self._out_site, self._out_group,
+                self._points,
             )  # fmt: skip
             self.outcome.violations += count
             reports = self._reports(self._out_site[:count], self._out_group[:count])
@@ -277,11 +294,26 @@ class Engine:
             self._told[site, groups] = weight == 0.0
 
     def _note_imbalance(self, groups: IntArray) -> None:
-        slack = self.books.collected[:, groups] - self._anchor[:, groups]
-        size = float(np.abs(slack).sum(axis=0).max(initial=0.0))
-        if size > 0:
-            worst = float(np.abs(slack.sum(axis=0)).max()) / size
-            self.outcome.worst_imbalance = max(self.outcome.worst_imbalance, worst)
+        collected = self.books.collected[:, groups]
+        slack = collected - self._anchor[:, groups]
+        size = np.abs(slack).sum(axis=0) + np.abs(collected).sum(axis=0)  # a slack is rounded as these are
+        with np.errstate(invalid="ignore"):
+            worst = float(np.nan_to_num(np.abs(slack.sum(axis=0)) / size).max(initial=0.0))
+        self.outcome.worst_imbalance = max(self.outcome.worst_imbalance, worst)
+
+    def _record_turns(self, last: int) -> IntArray:
+        """Record what kernels answered anew; the groups of update ``last`` are given back, to be told with others."""
+        notes, estimates, count = self._turns
+        end, count[0] = int(count[0]), 0
+        cuts = [0, *(np.flatnonzero(notes[1:end, 0] != notes[: max(0, end - 1), 0]) + 1).tolist(), end]
+        for first, after in pairwise(cuts if end else []):
+            update, groups = int(notes[first, 0]), notes[first:after, 1].copy()
+            if update == last:
+                return groups
+            self.outcome.changes.append(
+                Change(update, groups, notes[first:after, 2].copy(), estimates[first:after].copy())
+            )
+        return notes[:0, 1].copy()
 
     def _record(self, update: int, groups: IntArray) -> None:
         sides = self.zones.answer[groups].astype(np.int64)

@@ -29,6 +29,8 @@ from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["Physical", "physical_plan"]
 
+_HEAD = 1_000  # rows looked at before all are
+
 
 @dataclass(frozen=True, slots=True)
 class Physical:
@@ -87,9 +89,9 @@ def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", 
     shared = np.zeros((0, rows.shape[1])) if absent is None else _columns(absent, kept, weights)
     scale = _units(rows[:, : len(kept)]) if units else np.ones(len(kept))
     factor = np.concatenate([1.0 / scale, np.ones(rows.shape[1] - len(kept))])
+    exact = _whole(rows) and _whole(shared)
     rows = np.ascontiguousarray(rows * factor)
     shared = np.ascontiguousarray(shared * factor)
-    exact = _whole(rows / factor) and _whole(shared / factor)
     if absent is not None:
         rows = rows - shared
     where = {j: k for k, j in enumerate(kept)}
@@ -124,13 +126,17 @@ def _equal_columns(present: FloatArray, absent: FloatArray | None) -> dict[int, 
     first: dict[int, int] = {}
     for j in range(present.shape[1]):
         for k in sorted(set(first.values())):
-            same = np.array_equal(present[:, j], present[:, k])
-            if same and (absent is None or np.array_equal(absent[:, j], absent[:, k])):
+            if _same(present[:, j], present[:, k]) and (absent is None or _same(absent[:, j], absent[:, k])):
                 first[j] = k
                 break
         else:
             first[j] = j
     return first
+
+
+def _same(a: FloatArray, b: FloatArray) -> bool:
+    """Are all values equal? Most columns differ early."""
+    return np.array_equal(a[:_HEAD], b[:_HEAD]) and np.array_equal(a, b)
 
 
 def _weights(plan: WatchPlan, trees: list[Expression], used: list[int]) -> list[int] | None:
@@ -166,7 +172,10 @@ def _whole(rows: FloatArray) -> bool:
     """Are all sums exact in double precision: whole numbers whose total stays below 2^53?"""
     if rows.size == 0:
         return True
-    return bool((rows == np.rint(rows)).all() and np.abs(rows).sum(axis=0).max() < 2.0**53)
+    head = rows[:_HEAD]
+    return bool(
+        (head == np.rint(head)).all() and (rows == np.rint(rows)).all() and np.abs(rows).sum(axis=0).max() < 2.0**53
+    )
 
 
 def _moments(plan: WatchPlan, merged: dict[int, int], where: dict[int, int]) -> tuple[Moment, ...]:

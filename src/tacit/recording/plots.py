@@ -157,8 +157,7 @@ def _limit(axes: Any, curves: list[Curve], goal: Comparison | Track) -> None:
 
 def _draw_messages(axes: Any, replay: Replay) -> None:
     updates, report = replay.updates, replay.report
-    at = np.array([update for update, _ in replay.outcome.message_at], dtype=np.int64)
-    count = np.array([messages for _, messages in replay.outcome.message_at], dtype=np.float64)
+    at, count = np.concatenate(replay.outcome.talks).T
     begin, end = int(updates.time[0]), int(updates.time[-1])
     edges = np.linspace(begin, max(end, begin + 1), BARS + 1)
     bars, _ = np.histogram(updates.time[at], edges, weights=count)

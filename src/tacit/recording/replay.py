@@ -21,7 +21,7 @@ from tacit.recording.observer import judge, rows_change_at
 from tacit.recording.physical import Physical, physical_plan
 from tacit.recording.report import Report, alerts_of
 from tacit.recording.stream import Recording
-from tacit.recording.updates import Updates, updates_of
+from tacit.recording.updates import Updates, pane_messages, updates_of
 from tacit.vocabulary import OptionError
 from tacit.wire.sizes import size
 
@@ -109,11 +109,12 @@ def _centralised(physical: Physical) -> dict[str, int]:
 
 def _pane_shipping(window: Window, recording: Recording, physical: Physical) -> dict[str, int]:
     """One message per site and pane whose rows changed, with the vectors of the groups that changed."""
-    panes = updates_of(recording, window, step="pane")
-    messages = len(panes.site)
     one = _message_bytes(physical, 1)
     if physical.mode not in (PER_KEY, PER_MEMBER):
+        messages = pane_messages(recording, window)
         return {"messages": messages, "bytes": messages * one}
+    panes = updates_of(recording, window, step="pane")
+    messages = len(panes.site)
     extra = _message_bytes(physical, 2) - one
     pairs = rows_change_at(physical, panes)
     return {"messages": messages, "bytes": messages * one + max(0, pairs - messages) * extra}

@@ -12,14 +12,17 @@ import numpy as np
 
 from tacit.protocols._kernels import unpack_log
 from tacit.protocols.threshold import Balancer
+from tacit.recording._kernels import count_single
 from tacit.vocabulary import IntArray
 from tacit.wire import bulk
 from tacit.wire.ledger import COORDINATOR, Ledger
+from tacit.wire.sizes import VERSION_BYTES
 
 __all__ = ["BroadcastTally", "Tally"]
 
 _CAPACITY = 1 << 20
 _NOTES = 1 << 15
+_KINDS = ("report", "request", "reply", "adjust_slack", "new_estimate")  # as recording/_kernels.py numbers them
 
 
 class Tally:
@@ -29,14 +32,16 @@ class Tally:
         self.log = np.empty(max(_CAPACITY, 4 * (4 + sites) * groups), dtype=np.int64)
         self.size = np.zeros(1, dtype=np.int64)
         self.violations = 0
-        self._sites, self._dimension, self._weighted = sites, dimension, weighted
+        self._sites, self._groups, self._dimension, self._weighted = sites, groups, dimension, weighted
 
-    def flush(self, ledger: Ledger, balancer: Balancer) -> list[tuple[int, int]]:
-        """Count everything logged; returns (update, messages) of each resolution."""
+    def flush(self, ledger: Ledger, balancer: Balancer) -> IntArray:
+        """Count everything logged; returns (update, messages) of each resolution, as rows."""
         size = int(self.size[0])
         if size == 0:
-            return []
+            return np.empty((0, 2), dtype=np.int64)
         self.size[0] = 0
+        if self._groups == 1:
+            return self._flush_single(size, ledger, balancer)
         starts = unpack_log(self.log, size)
         update, group, reporters, signed = (self.log[starts + k] for k in range(4))
         members = np.abs(signed)
@@ -64,7 +69,26 @@ class Tally:
             _count(ledger, "reply", None, who, replies)
         balancer.versions += np.bincount(zones[0], minlength=self._sites)
         when, count = np.unique(np.concatenate(sent), return_counts=True)
-        return list(zip(when.tolist(), count.tolist(), strict=True))
+        return np.stack([when, count], axis=1)
+
+    def _flush_single(self, size: int, ledger: Ledger, balancer: Balancer) -> IntArray:
+        """``flush`` without groups: an entry is a resolution, so that nothing needs sorting."""
+        counts, volumes = np.zeros((2, len(_KINDS), self._sites), dtype=np.int64)
+        when, messages = np.empty((2, size // 5 + 1), dtype=np.int64)
+        requests = np.array([balancer.requests])
+        group = bulk.Lists(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        vector, rows = bulk.vector_size(self._dimension), bulk.rows_size(group, self._dimension, self._weighted)
+        entries, reports = count_single(
+            self.log, size, balancer.versions, requests, self._sites, VERSION_BYTES, vector, rows, counts, volumes,
+            when, messages,
+        )  # fmt: skip
+        balancer.requests = int(requests[0])
+        self.violations += reports
+        for kind, name in enumerate(_KINDS):
+            for site in np.flatnonzero(counts[kind]).tolist():
+                here, there = (site, COORDINATOR) if name in ("report", "reply") else (COORDINATOR, site)
+                ledger.add_many(name, here, (there,), int(counts[kind, site]), int(volumes[kind, site]))
+        return np.stack([when[:entries], messages[:entries]], axis=1)
 
     def _zone_messages(
         self, ledger: Ledger, balancer: Balancer, update: IntArray, group: IntArray, signed: IntArray,

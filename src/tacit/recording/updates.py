@@ -19,10 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.language.plan import Window
+from tacit.recording._kernels import merge
 from tacit.recording.stream import Recording
 from tacit.vocabulary import BoolArray, IntArray
 
-__all__ = ["Updates", "site_major", "updates_of"]
+__all__ = ["Updates", "pane_messages", "site_major", "updates_of"]
 
 _DAY_US = 86_400_000_000
 _FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": _DAY_US}
@@ -47,7 +48,8 @@ class Updates:
 
 def site_major(recording: Recording) -> tuple[IntArray, IntArray]:
     """The permutation that puts rows site by site, and where each site starts (n + 1 offsets)."""
-    order = np.argsort(recording.site, kind="stable").astype(np.int64)
+    site = recording.site if len(recording.sites) > 1 << 16 else recording.site.astype(np.uint16)  # sorted by radix
+    order = np.argsort(site, kind="stable").astype(np.int64)
     counts = np.bincount(recording.site, minlength=len(recording.sites))
     return order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -78,9 +80,9 @@ def _by_event(recording: Recording, window: Window, order: IntArray, start: IntA
     columns = (recording.t, site, lo, hi)
     leaving = _expirations(recording, window, start, times)
     if leaving is not None:
-        both = [np.concatenate(pair) for pair in zip(leaving, columns, strict=True)]
-        at = np.argsort(both[0], kind="stable")  # both are in order of time: one merge, expirations first
-        columns = (both[0][at], both[1][at], both[2][at], both[3][at])
+        both = np.empty((4, len(leaving[0]) + n), dtype=np.int64)
+        merge(*leaving, *columns, both)  # expirations first
+        columns = (both[0], both[1], both[2], both[3])
     time, sites, los, his = columns
     return Updates(sites, los, his, time, np.ones(len(time), dtype=np.bool_), _pane_count(window, recording.t))
 
@@ -97,7 +99,7 @@ def _expirations(
         mine = times[start[s] : start[s + 1]]
         instants = _leaves_at(window, mine)  # never falls, as times do not
         instants = instants[: np.searchsorted(instants, end, side="right")]
-        instants = instants[np.append(True, instants[1:] != instants[:-1])] if len(instants) else instants
+        instants = _distinct(instants)
         lo = start[s] + _first_inside(window, mine, instants)
         hi = start[s] + np.searchsorted(mine, instants, side="left")
         parts.append((instants, np.full(len(instants), s, dtype=np.int64), lo, hi))
@@ -121,19 +123,40 @@ def _leaves_at(window: Window, times: IntArray) -> IntArray:
     return _period_start(times, window.unit or "day", next_one=True)
 
 
+def pane_messages(recording: Recording, window: Window) -> int:
+    """How many pairs of a site and a pane there are whose rows changed: the updates of the pane step."""
+    if window.every.rows is not None:
+        return int((np.bincount(recording.site) // window.every.rows).sum())
+    order, start = site_major(recording)
+    return sum(len(part[0]) for part in _pane_parts(recording, window, start, recording.t[order]))
+
+
 def _by_pane(recording: Recording, window: Window, order: IntArray, start: IntArray, times: IntArray) -> Updates:
     if window.every.rows is not None:
         return _by_row_pane(recording, window, start, times)
     pane_us = int(window.every.duration_us or 1)
-    parts: list[tuple[IntArray, ...]] = []
+    parts = _pane_parts(recording, window, start, times)
+    pane, site, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
+    at = np.argsort(pane, kind="stable")  # by pane, then by site: the parts are in order of sites
+    pane, site, lo, hi = pane[at], site[at], lo[at], hi[at]
+    last = np.concatenate([pane[1:] != pane[:-1], [True]]) if len(pane) else np.empty(0, dtype=np.bool_)
+    return Updates(site, lo, hi, (pane + 1) * pane_us, last, _pane_count(window, recording.t))
+
+
+def _pane_parts(
+    recording: Recording, window: Window, start: IntArray, times: IntArray
+) -> list[tuple[IntArray, IntArray, IntArray, IntArray]]:
+    """(pane, site, lo, hi) of each site's panes, in order, that change its window."""
+    pane_us = int(window.every.duration_us or 1)
+    parts: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
     last_pane = int(recording.t.max()) // pane_us if len(times) else -1
     for s in range(len(recording.sites)):
         mine = times[start[s] : start[s + 1]]
-        panes = mine // pane_us
+        panes = _distinct(mine // pane_us)
         if window.kind in ("time", "since"):
-            panes = np.concatenate([panes, _leaves_at(window, mine) // pane_us])
-        panes = np.unique(panes)
-        panes = panes[panes <= last_pane]
+            gone = _distinct(_leaves_at(window, mine) // pane_us)
+            panes = _distinct(np.sort(np.concatenate([panes, gone]), kind="stable"))  # two runs: one merge
+        panes = panes[: np.searchsorted(panes, last_pane, side="right")]
         end = (panes + 1) * pane_us
         hi = np.searchsorted(mine, end, side="left")
         if window.kind == "rows":
@@ -147,11 +170,12 @@ def _by_pane(recording: Recording, window: Window, order: IntArray, start: IntAr
         changed = np.concatenate([[True], (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])]) if len(hi) else np.empty(0, bool)
         where = np.full(int(changed.sum()), s, dtype=np.int64)
         parts.append((panes[changed], where, start[s] + lo[changed], start[s] + hi[changed]))
-    pane, site, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
-    at = np.lexsort((site, pane))
-    pane, site, lo, hi = pane[at], site[at], lo[at], hi[at]
-    last = np.concatenate([pane[1:] != pane[:-1], [True]]) if len(pane) else np.empty(0, dtype=np.bool_)
-    return Updates(site, lo, hi, (pane + 1) * pane_us, last, _pane_count(window, recording.t))
+    return parts
+
+
+def _distinct(rising: IntArray) -> IntArray:
+    """The distinct values of an array that never falls."""
+    return rising[np.append(True, rising[1:] != rising[:-1])] if len(rising) else rising
 
 
 def _by_row_pane(recording: Recording, window: Window, start: IntArray, times: IntArray) -> Updates:

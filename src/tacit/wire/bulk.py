@@ -13,7 +13,17 @@ import numpy as np
 from tacit.vocabulary import IntArray
 from tacit.wire.sizes import VERSION_BYTES
 
-__all__ = ["Lists", "adjust_sizes", "broadcast_sizes", "estimate_sizes", "reply_sizes", "report_sizes", "request_sizes"]
+__all__ = [
+    "Lists",
+    "adjust_sizes",
+    "broadcast_sizes",
+    "estimate_sizes",
+    "reply_sizes",
+    "report_sizes",
+    "request_sizes",
+    "rows_size",
+    "vector_size",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,16 @@ def broadcast_sizes(
     """Bytes of broadcasts."""
     head = _unsigned(site) + _unsigned(origin) + _unsigned(version) + _signed(pane)
     return _message(head + _rows(lists, dimension, weighted))
+
+
+def rows_size(group: Lists, dimension: int, weighted: bool) -> int:
+    """Bytes of the rows that a message with these groups holds."""
+    return int(_rows(group, dimension, weighted)[0])
+
+
+def vector_size(dimension: int) -> int:
+    """Bytes of one vector."""
+    return int(_doubles(np.array([dimension]))[0])
 
 
 def _varint(numbers: IntArray) -> IntArray:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,18 +146,27 @@ def test_as_a_process_of_its_own_it_leaves_nothing_behind(sentence: Sentence, wh
 
 
 @pytest.mark.e2e
-def test_ended_from_outside_it_leaves_nothing_behind(sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGTERM, 143, ""), (signal.SIGINT, 130, "tacit: interrupted\n")],
+    ids=["end", "interrupt"],
+)
+def test_ended_from_outside_it_leaves_nothing_behind(
+    sentence: Sentence, where: list[str], tmp_path: Path, number: signal.Signals, code: int, said: str
+) -> None:
     """A request to end while Spark starts: the files and the Java it was about to use go with it."""
     spare = tmp_path / "spare"
     spare.mkdir()
     command = [sys.executable, "-m", "tacit.cli.main", "replay", str(sentence(HOT)), *where, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(spare)}
+    # In a shell's background job interrupts are ignored, and what it starts would inherit that.
+    ready = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=ready
     ) as process:
         while process.poll() is None and not any(spare.iterdir()):
             time.sleep(0.05)
-        process.terminate()
+        process.send_signal(number)
         out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (143, "", "")
+    assert (process.returncode, out, err) == (code, "", said)
     assert list(spare.iterdir()) == []

@@ -33,7 +33,7 @@ def refused(tacit: Tacit, folder: Path, *words: object) -> str:
         (GOOD.replace("100 ROWS", "0 ROWS"), "line 1, column "),
         (GOOD + " MARGIN -1", "MARGIN"),
         (GOOD.replace("> 10", "> 'ten'"), "'ten'"),
-        (GOOD.replace("AVG(x)", "STDEV(x)"), "did you mean stddev"),
+        (GOOD.replace("AVG(x)", "STDEV(x)"), "did you mean STDDEV?"),
         (GOOD.replace("AVG(x)", "AVG(x) / (2 - 2)"), "zero"),
         (GOOD.replace("ALERT WHEN", "ALERT IF"), "WHEN"),
         (GOOD.replace("FROM", "FORM"), "line 1, column "),

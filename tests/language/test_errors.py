@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.language import PythonFunction, parse, parse_watch
+from tacit.language.aggregates import AGGREGATES
+from tacit.language.algebra import SCALARS
+from tacit.language.synonyms import SYNONYMS
 from tacit.vocabulary.errors import SentenceError
 
 # Each case: the sentence with ⟦ where the error points, and parts of the message.
@@ -48,7 +51,19 @@ CASES = [
     ("CREATE WATCH w AS SELECT AVG(x) AS a ⟦FORM t ALERT WHEN a > 1", "did you mean FROM?"),
     ("CREATE WATCH w AS SELECT AVG(x) AS a⟦ ALERT WHEN a > 1", "FROM is missing"),
     # functions
-    ("CREATE WATCH w AS SELECT ⟦AVGE(x) AS a FROM t ALERT WHEN a > 1", "no function named avge", "did you mean avg?"),
+    ("CREATE WATCH w AS SELECT ⟦AVGE(x) AS a FROM t ALERT WHEN a > 1", "no function named avge", "did you mean AVG?"),
+    *(
+        (f"CREATE WATCH w AS SELECT ⟦{other} AS a FROM t ALERT WHEN a > 1", f"did you mean {ours}?")
+        for other, ours in {
+            "AVERAGE(x)": "AVG", "STDEV(x)": "STDDEV", "STDEVP(x)": "STDDEV_POP", "VAR(x)": "VAR_SAMP",
+            "CORREL(x, y)": "CORR", "correlation(x, y)": "CORR", "COV(x, y)": "COVAR_POP", "CountIf(x > 1)": "COUNT_IF",
+            "SLOPE(y, x)": "REGR_SLOPE", "MUTUAL_INFORMATION(x, y)": "INFORMATION_GAIN", "CHI2(x, y)": "CHI_SQUARE",
+            "SQUARE(AVG(x))": "power(x, 2)", "MAX(AVG(x), 1)": "greatest", "min(AVG(x), AVG(y))": "least",
+        }.items()
+    ),
+    ("CREATE WATCH w AS SELECT ⟦MAXIMUM(x) AS a FROM t ALERT WHEN a > 1", "cannot be kept", "COUNT_IF(x > 10)"),
+    ("CREATE WATCH w AS SELECT ⟦P95(x) AS a FROM t ALERT WHEN a > 1", "quantile"),
+    ("CREATE WATCH w AS SELECT ⟦COUNT_DISTINCT(x) AS a FROM t ALERT WHEN a > 1", "cannot be counted by adding"),
     ("CREATE WATCH w AS SELECT ⟦frobnicate(AVG(x)) AS a FROM t ALERT WHEN a > 1", "no function named frobnicate"),
     ("CREATE WATCH w AS SELECT AVG(⟦lenght(x)) AS a FROM t ALERT WHEN a > 1", "did you mean length?"),
     ("CREATE WATCH w AS SELECT ⟦AVG(x, y) AS a FROM t ALERT WHEN a > 1", "written AVG(x)"),
@@ -218,3 +233,10 @@ def test_arguments_of_a_python_function() -> None:
 def test_very_deep_sentences(piece: str) -> None:
     with pytest.raises(SentenceError, match="nested too deeply"):
         parse_watch(f"CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > {piece}")
+
+
+def test_a_synonym_never_stands_for_what_exists_and_always_leads_to_it() -> None:
+    for other, ours in SYNONYMS.items():
+        assert other not in AGGREGATES
+        assert other not in SCALARS
+        assert ours.partition("(")[0].casefold() in {**AGGREGATES, **SCALARS}

@@ -77,6 +77,25 @@ def test_a_file_that_is_not_there(tacit: Tacit, sentence: Sentence, where: list[
     assert "none.csv does not exist" in refused(tacit, tmp_path, sentence(GOOD), *elsewhere)
 
 
+def test_a_work_folder_that_cannot_be_one(
+    tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.pipelines.session.open_session", lambda *_, **__: pytest.fail(NO_SPARK))
+    (tmp_path / "file").write_text("")
+    words = refused(tacit, tmp_path, sentence(GOOD), *where, "--work", tmp_path / "file")
+    assert "file is not a folder" in words
+    (tmp_path / "mine" / "w").mkdir(parents=True)
+    (tmp_path / "mine" / "w" / "thesis.txt").write_text("")
+    words = refused(tacit, tmp_path, sentence(GOOD), *where, "--work", tmp_path / "mine")
+    assert "exists and is not a prepared recording" in words
+
+
+def test_two_watches_of_one_name(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    for other in ("w", "W"):
+        script = sentence(f"{GOOD};\n{GOOD.replace('WATCH w', f'WATCH {other}')}")
+        assert "holds two watches named w" in refused(tacit, tmp_path, script, *where)
+
+
 @pytest.mark.parametrize("missing", ["--data", "--site", "--time"])
 def test_a_missing_option_is_named(tacit: Tacit, sentence: Sentence, where: list[str], missing: str) -> None:
     cut = where.index(missing)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.recording.run import spark_room
 
-__all__ = ["Bar", "as_json", "output", "progress", "show", "spark_session"]
+__all__ = ["Bar", "as_json", "orderly_end", "output", "progress", "show", "spark_session"]
 
 _PIPE_WIDTH = 120
 _POLL_S = 0.5
@@ -28,7 +28,7 @@ def spark_session(name: str) -> Iterator[Any]:
     """A session for one command; the Spark that was started for it ends with it."""
     room = spark_room()
     _quiet_logging()
-    with _orderly_end():
+    with orderly_end():
         spark = room.open_session(name)
         try:
             yield spark
@@ -47,7 +47,7 @@ def _quiet_logging() -> None:
 
 
 @contextmanager
-def _orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[None]:
     """Inside, a request to end (SIGTERM) unwinds like an interrupt, so that nothing is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield

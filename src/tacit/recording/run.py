@@ -1,7 +1,7 @@
 """From SQL text and data to a finished replay: what ``tacit.replay`` and the command line are made of.
 
 Everything that can be wrong with the sentence, the options or the paths is found before Spark is started, so that a
-mistake costs no time. Spark is used only to prepare the recording; without it the answer is one clear sentence.
+mistake costs no time. Spark is used only to prepare the recording; a recording that is there already needs none.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from tacit.vocabulary.errors import DataError, MachineError, OptionError
 __all__ = [
     "Run",
     "check_source",
+    "check_work",
     "file_name",
+    "kept",
     "prepared",
     "read_script",
     "record",
     "replay",
     "replay_prepared",
     "spark_room",
+    "work_folder",
 ]
 
 Progress = Callable[[int, int], None]
@@ -89,11 +92,17 @@ def replay(
     """
     settings = Settings(protocol, step, zone, policy or Settings().policy, seed, verify).checked()
     plan = _the_watch(watch, functions)
+    folder = None if work is None else check_work(Path(work))
+    begin = clock.perf_counter()
     with readable(data) as source:
-        check_source(source, site)
-        session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
-        found = record(session, plan, source, site=site, time=time, work=None if work is None else Path(work))
-    finished = replay_prepared(plan, *found, settings, progress)
+        place = kept(plan, source, site=site, time=time, work=folder)
+        if place is not None:
+            recording = load(place)
+        else:
+            check_source(source, site)
+            session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
+            recording, _ = record(session, plan, source, site=site, time=time, work=folder)
+    finished = replay_prepared(plan, recording, clock.perf_counter() - begin, settings, progress)
     if plot is not None:
         from tacit.recording.plots import save_replay_plot
 
@@ -110,10 +119,13 @@ def read_script(path: Path) -> tuple[WatchPlan, ...]:
     except UnicodeDecodeError:
         raise OptionError(f"cannot read {path}: it is not text in UTF-8") from None
     plans = parse(text)
-    names = [plan.name for plan in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{path} holds {names.count(name)} watches named {name}; give each its own name")
+    names: dict[str, str] = {}
+    for plan in plans:
+        place = file_name(plan.name).casefold()  # files are named after watches, on some systems without case
+        if place in names:
+            both = plan.name if names[place] == plan.name else f"{names[place]} and {plan.name}"
+            raise OptionError(f"{path} holds two watches named {both}; give each its own name")
+        names[place] = plan.name
     return plans
 
 
@@ -168,6 +180,26 @@ def readable(data: Any) -> Iterator[Any]:
         yield path
 
 
+def check_work(work: Path) -> Path:
+    """The folder to keep recordings in; OptionError where there is something else."""
+    if work.exists() and not work.is_dir():
+        raise OptionError(f"{work} is not a folder, so no recording can be kept there")
+    return work
+
+
+def kept(plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None) -> Path | None:
+    """Where ``work`` holds the recording that the watch needs of the data as it is now; None where it does not.
+
+    Data that is not in files has no identity that outlives it, so its recordings are never found again.
+    """
+    if work is None or not isinstance(data, (str, Path, list, tuple)):
+        return None
+    from tacit.pipelines.fingerprint import is_prepared
+
+    place = work / file_name(plan.name)
+    return place if is_prepared(plan, data, site=site, time=time, folder=place) else None
+
+
 @contextmanager
 def prepared(
     spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
@@ -176,7 +208,7 @@ def prepared(
 
     With ``work`` it stays, under the watch's name there; otherwise nothing is left behind.
     """
-    with _folder(work) as folder:
+    with work_folder(work) as folder:
         place = folder / file_name(plan.name)
         yield spark_room().prepare(spark, plan, data, site=site, time=time, folder=place)
 
@@ -188,8 +220,6 @@ def record(
     begin = clock.perf_counter()
     with prepared(spark, plan, data, site=site, time=time, work=work) as folder:
         recording = load(folder)
-    if len(recording) == 0:
-        raise DataError("no row passes WHERE, so there is nothing to replay")
     return recording, clock.perf_counter() - begin
 
 
@@ -218,7 +248,8 @@ def replay_prepared(
 
 
 @contextmanager
-def _folder(work: Path | None) -> Iterator[Path]:
+def work_folder(work: Path | None) -> Iterator[Path]:
+    """The folder to keep recordings in, or one that goes away at the end."""
     if work is not None:
         yield work
         return

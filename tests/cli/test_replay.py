@@ -121,6 +121,10 @@ def test_explain_says_what_was_predicted_beside_what_it_cost(
     assert "explain" in json.loads(tacit("replay", script, *where, "--json").out)
 
 
+def test_a_file_that_starts_with_a_byte_order_mark(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    assert tacit("replay", sentence("\ufeff" + HOT), *where).code == 0
+
+
 def test_work_keeps_the_prepared_recording(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
     work = tmp_path / "kept"
     first = json.loads(tacit("replay", sentence(HOT), *where, "--work", work, "--json").out)

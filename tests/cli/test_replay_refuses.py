@@ -120,6 +120,7 @@ class TestData:
         assert "line 1, column 30: there is no column named xx" in words
         assert "no column named when" in self.refuse(tacit, sentence, tmp_path, data=readings, time="when")
         assert "no column named stat" in self.refuse(tacit, sentence, tmp_path, data=readings, site="stat")
+        assert "the time column is empty" in self.refuse(tacit, sentence, tmp_path, data=readings, time="")
 
     def test_text_in_a_numeric_column(self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path) -> None:
         words = self.refuse(tacit, sentence, tmp_path, data=readings, text=GOOD.replace("AVG(x)", "AVG(label)"))
@@ -131,6 +132,32 @@ class TestData:
         assert "empty.csv is empty" in self.refuse(tacit, sentence, tmp_path, data=empty)
         empty.write_text("station,ts,x\n")
         assert "no rows" in self.refuse(tacit, sentence, tmp_path, data=empty)
+        empty.write_text("\n\n")
+        assert "empty.csv has no header" in self.refuse(tacit, sentence, tmp_path, data=empty)
+
+    def test_a_header_that_names_a_column_twice(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
+        twice = tmp_path / "twice.csv"
+        twice.write_text("station,ts,x,X\na,1,1,2\nb,2,2,3\n")
+        assert "twice.csv names the column x twice" in self.refuse(tacit, sentence, tmp_path, data=twice)
+
+    def test_numbers_too_large_to_add_up(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
+        huge = tmp_path / "huge.csv"
+        huge.write_text("station,ts,x\na,1,1e308\nb,2,1e308\n")
+        assert "sum(x) are too large" in self.refuse(tacit, sentence, tmp_path, data=huge)
+
+    def test_texts_that_are_not_all_numbers(
+        self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path
+    ) -> None:
+        cast = GOOD.replace("AVG(x)", "AVG(CAST(label AS DOUBLE))")
+        words = self.refuse(tacit, sentence, tmp_path, data=readings, text=cast)
+        assert "the value 'kind 0' is not a number; TRY_CAST(… AS DOUBLE) leaves such rows out" in words
+
+    def test_rows_that_divide_by_zero(self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path) -> None:
+        for divides in ("x / (y - y)", "x % (y - y)"):
+            words = self.refuse(
+                tacit, sentence, tmp_path, data=readings, text=GOOD.replace("AVG(x)", f"AVG({divides})")
+            )
+            assert "a row divides by zero; write NULLIF(divisor, 0)" in words
 
     def test_a_folder_with_mixed_schemas(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
         folder = tmp_path / "mixed"

@@ -130,6 +130,8 @@ class _Reader:
             found = self.rest[0]
             meant = closest(found.text, WORDS)
             hint = f"did you mean {meant}?" if meant and meant != found.text.upper() else None
+            if found.token_type == TokenType.NUMBER:
+                hint = f"the number comes first: {found.text} {self.last.text}"
             raise self.source.error(f"did not expect {found.text} after {self.last.text}", found, hint)
 
     def wrong(self, expected: str, choices: Sequence[str] = WORDS) -> SentenceError:
@@ -158,7 +160,7 @@ def _amount(reader: _Reader, word: str) -> Every:
         raise reader.wrong("a number")
     if first is not None and (negative or number <= 0):
         text = f"-{number}" if negative else str(number)
-        raise reader.source.error(f"{word} {text} is not a positive length", first)
+        raise reader.source.error(f"{word} {text} is not a positive length", first, "write a number above 0")
     unit = reader.next
     if unit is None or not _is_unit(unit):
         unfixed = UNFIXED_DAYS.get(unit.text.upper().rstrip("S")) if unit is not None else None

@@ -58,14 +58,15 @@ def translate(error: Exception) -> TacitError:
         )
     if kind == "UNRESOLVED_ROUTINE":
         return SentenceError(f"there is no function named {_bare(parameters.get('routineName', '?'))}")
-    if kind == "DIVIDE_BY_ZERO":
+    if kind in ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO"):
         return SentenceError(
             "a row divides by zero", hint="write NULLIF(divisor, 0) instead of the divisor to leave such rows out"
         )
     if kind == "CAST_INVALID_INPUT":
         target = parameters.get("targetType", "").strip('"')
         wanted = _TYPES.get(target, f"a {target.lower()}")
-        return DataError(f"the value {parameters.get('expression', '?')} is not {wanted}")
+        instead = f"TRY_CAST(… AS {target}) leaves such rows out"
+        return DataError(f"the value {parameters.get('expression', '?')} is not {wanted}; {instead}")
     if kind == "FAILED_READ_FILE":
         found = _READ_FILE.search(message)
         path = unquote(parameters.get("path", "") or (found.group(1) if found else "a file"))

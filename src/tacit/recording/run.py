@@ -113,7 +113,7 @@ def replay(
 def read_script(path: Path) -> tuple[WatchPlan, ...]:
     """The watches of a file; OptionError when it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise OptionError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
@@ -263,7 +263,7 @@ def _the_watch(watch: str | Path | WatchPlan, functions: Mapping[str, PythonFunc
     if isinstance(watch, Path) or (watch.endswith(".sql") and "\n" not in watch):
         path = Path(watch)
         try:
-            watch = path.read_text(encoding="utf-8")
+            watch = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
             raise OptionError(f"cannot read {path}: {reason.lower()}") from None

@@ -87,6 +87,11 @@ def test_the_other_protocol_and_the_other_step(
     assert set(report["messages"]["by_kind"]) <= {"init", "broadcast"}
 
 
+def test_the_report_says_which_zone_was_used(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    assert json.loads(tacit("replay", sentence(HOT), *where, "--zone", "auto", "--json").out)["zone"] == "ball"
+    assert "zones: ball" in tacit("replay", sentence(HOT), *where, "--zone", "auto").out
+
+
 def test_several_watches_in_a_file(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
     script = sentence(f"{HOT};\n-- the second\nCREATE WATCH spread AS SELECT STDDEV(y) AS s FROM t TRACK s WITHIN 0.5;")
     done = tacit("replay", script, *where, "--json", "--plot", tmp_path / "seen.png")

@@ -80,13 +80,14 @@ def replay(
         time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
         step: ``event`` checks after every event, ``pane`` after every pane.
         protocol: ``coordinator`` or ``broadcast``.
-        zone: ``ball`` or ``auto``.
+        zone: ``ball``, or ``auto`` for the best there is, which today is ``ball``; the report says which was used.
         policy: the order in which the coordinator asks sites: ``lru``, ``opposite`` or ``random``.
         seed: for the random policy.
         verify: let an omniscient observer judge every answer.
         functions: Python functions that the sentence may use over its aggregates.
-        plot: a picture of the replay is saved here.
-        work: a folder to keep the prepared recording in; the next replay of the same data starts from it.
+        plot: a picture of the replay is saved here (.png, .svg or .pdf).
+        work: a folder to keep the prepared recording in; the next replay of the same files starts from it, without
+            Spark.
         spark: a session to use. Without it one is opened at the first call and kept until the process ends.
         progress: hears (updates done, updates in all) now and then.
     """

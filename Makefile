@@ -5,12 +5,13 @@
 #   make long     what takes longer than minutes  make bench   the measurements
 #   make lint     check without the tests        make format  let ruff lay out the code
 #   make lock     resolve the requirements anew (UPGRADE=--upgrade takes the newest)
+#   make wire     the wire's Python from tacit.proto   make diagrams   the drawings of docs/PROTOCOLS.md
 #   make clean    remove all that was made
 #
 # PYTHON=/path/to/python3 chooses the Python. ARGS="..." is handed to the command.
 
 .DELETE_ON_ERROR:
-.PHONY: setup demo test check long bench lint format lock clean
+.PHONY: setup demo test check long bench lint format lock wire diagrams clean
 
 READY := .venv/.ready
 WARM := .venv/.warm
@@ -74,6 +75,12 @@ lock:
 	$(call title,locked.txt,Everything: core and site and dev)
 	$(call title,runtime.txt,What runs: core and site)
 	$(call title,build.txt,What builds tacit and the source package of Spark)
+
+wire: $(READY)
+	.venv/bin/python tools/generate_wire.py
+
+diagrams: $(READY)
+	.venv/bin/python tools/draw_protocols.py
 
 clean:
 	rm -rf .venv build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

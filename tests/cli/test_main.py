@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tacit.cli import main
 from tacit.vocabulary.errors import DataError, MachineError, SentenceError
+
+ROOT = Path(__file__).parents[2]
 
 
 def outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int | str | None:
@@ -55,8 +59,10 @@ def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch, error: Exception
 
 
 def tacit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command of this source tree, whether or not a tacit is installed."""
     command = [sys.executable, "-m", "tacit.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_the_command_as_a_process() -> None:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+import tacit as tacit_room
+from tacit.pipelines import session
+from tacit.recording import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS EVERY 10 ROWS ALERT WHEN m > 10 MARGIN 0.2"
@@ -78,6 +87,11 @@ def test_the_other_protocol_and_the_other_step(
     assert set(report["messages"]["by_kind"]) <= {"init", "broadcast"}
 
 
+def test_the_report_says_which_zone_was_used(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    assert json.loads(tacit("replay", sentence(HOT), *where, "--zone", "auto", "--json").out)["zone"] == "ball"
+    assert "zones: ball" in tacit("replay", sentence(HOT), *where, "--zone", "auto").out
+
+
 def test_several_watches_in_a_file(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
     script = sentence(f"{HOT};\n-- the second\nCREATE WATCH spread AS SELECT STDDEV(y) AS s FROM t TRACK s WITHIN 0.5;")
     done = tacit("replay", script, *where, "--json", "--plot", tmp_path / "seen.png")
@@ -112,6 +126,10 @@ def test_explain_says_what_was_predicted_beside_what_it_cost(
     assert "explain" in json.loads(tacit("replay", script, *where, "--json").out)
 
 
+def test_a_file_that_starts_with_a_byte_order_mark(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    assert tacit("replay", sentence("\ufeff" + HOT), *where).code == 0
+
+
 def test_work_keeps_the_prepared_recording(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
     work = tmp_path / "kept"
     first = json.loads(tacit("replay", sentence(HOT), *where, "--work", work, "--json").out)
@@ -119,6 +137,67 @@ def test_work_keeps_the_prepared_recording(tacit: Tacit, sentence: Sentence, whe
     again = json.loads(tacit("replay", sentence(HOT.replace("> 10", "> 9")), *where, "--work", work, "--json").out)
     assert (work / "hot" / "meta.json").stat().st_mtime_ns == written
     assert first["updates"] == again["updates"]
+
+
+def test_what_is_prepared_needs_no_spark(
+    tacit: Tacit, sentence: Sentence, readings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the files change: their size, their time of change, their names, or how many there are."""
+    opened = []
+    really = session.open_session
+    monkeypatch.setattr(session, "open_session", lambda *words, **more: opened.append(1) or really(*words, **more))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    source = folder / "a.csv"
+    source.write_text(readings.read_text())
+
+    def replayed(watch: str = HOT) -> tuple[int, int]:
+        """How often Spark was opened for this replay, and the events it saw."""
+        opened.clear()
+        words = ["--data", folder, "--site", "station", "--time", "ts", "--work", tmp_path / "kept", "--json"]
+        done = tacit("replay", sentence(watch), *words)
+        assert (done.code, done.err) == (0, "")
+        return len(opened), json.loads(done.out)["updates"]
+
+    assert replayed() == (1, 900)
+    assert replayed() == (0, 900)
+    assert replayed(HOT.replace("100 ROWS", "50 ROWS").replace("> 10", "> 9")) == (0, 900)
+    assert replayed(HOT.replace("AVG(x)", "AVG(y)")) == (1, 900)
+    assert replayed() == (1, 900)
+    source.write_text(readings.read_text() + "s1,1700009000,1,1,kind 1\n")
+    assert replayed() == (1, 901)
+    os.utime(source, ns=(5, 5))
+    assert replayed() == (1, 901)
+    source.rename(folder / "b.csv")
+    assert replayed() == (1, 901)
+    (folder / "c.csv").write_text("station,ts,x,y,label\ns1,1700009001,1,1,kind 1\n")
+    assert replayed() == (1, 902)
+    assert replayed() == (0, 902)
+
+
+def test_a_replay_from_python_finds_what_is_prepared(
+    readings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession
+) -> None:
+    def report() -> tacit_room.Report:
+        return tacit_room.replay(HOT, readings, site="station", time="ts", work=tmp_path / "kept")
+
+    first = report()
+    monkeypatch.setattr(session, "open_session", lambda *_, **__: pytest.fail("Spark was opened"))
+    again = report()
+    assert again.messages == first.messages
+    assert again.alerts == first.alerts
+
+
+def test_spark_is_closed_before_the_first_replay(
+    tacit: Tacit, sentence: Sentence, where: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java's memory and cores are free while watches are replayed."""
+    story = []
+    monkeypatch.setattr(session, "close_session", lambda spark: story.append("closed"))
+    really = run.replay_prepared
+    monkeypatch.setattr(run, "replay_prepared", lambda *words: story.append(words[0].name) or really(*words))
+    assert tacit("replay", sentence(f"{HOT};{HOT.replace('hot', 'warm')}"), *where).code == 0
+    assert story == ["closed", "hot", "warm"]
 
 
 def test_the_random_policy_is_one_of_its_seed(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
@@ -144,18 +223,27 @@ def test_as_a_process_of_its_own_it_leaves_nothing_behind(sentence: Sentence, wh
 
 
 @pytest.mark.e2e
-def test_ended_from_outside_it_leaves_nothing_behind(sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGTERM, 143, ""), (signal.SIGINT, 130, "tacit: interrupted\n")],
+    ids=["end", "interrupt"],
+)
+def test_ended_from_outside_it_leaves_nothing_behind(
+    sentence: Sentence, where: list[str], tmp_path: Path, number: signal.Signals, code: int, said: str
+) -> None:
     """A request to end while Spark starts: the files and the Java it was about to use go with it."""
     spare = tmp_path / "spare"
     spare.mkdir()
     command = [sys.executable, "-m", "tacit.cli.main", "replay", str(sentence(HOT)), *where, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(spare)}
+    # In a shell's background job interrupts are ignored, and what it starts would inherit that.
+    ready = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=ready
     ) as process:
         while process.poll() is None and not any(spare.iterdir()):
             time.sleep(0.05)
-        process.terminate()
+        process.send_signal(number)
         out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (143, "", "")
+    assert (process.returncode, out, err) == (code, "", said)
     assert list(spare.iterdir()) == []

@@ -33,7 +33,7 @@ def refused(tacit: Tacit, folder: Path, *words: object) -> str:
         (GOOD.replace("100 ROWS", "0 ROWS"), "line 1, column "),
         (GOOD + " MARGIN -1", "MARGIN"),
         (GOOD.replace("> 10", "> 'ten'"), "'ten'"),
-        (GOOD.replace("AVG(x)", "STDEV(x)"), "did you mean stddev"),
+        (GOOD.replace("AVG(x)", "STDEV(x)"), "did you mean STDDEV?"),
         (GOOD.replace("AVG(x)", "AVG(x) / (2 - 2)"), "zero"),
         (GOOD.replace("ALERT WHEN", "ALERT IF"), "WHEN"),
         (GOOD.replace("FROM", "FORM"), "line 1, column "),
@@ -77,6 +77,25 @@ def test_a_file_that_is_not_there(tacit: Tacit, sentence: Sentence, where: list[
     assert "none.csv does not exist" in refused(tacit, tmp_path, sentence(GOOD), *elsewhere)
 
 
+def test_a_work_folder_that_cannot_be_one(
+    tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.pipelines.session.open_session", lambda *_, **__: pytest.fail(NO_SPARK))
+    (tmp_path / "file").write_text("")
+    words = refused(tacit, tmp_path, sentence(GOOD), *where, "--work", tmp_path / "file")
+    assert "file is not a folder" in words
+    (tmp_path / "mine" / "w").mkdir(parents=True)
+    (tmp_path / "mine" / "w" / "thesis.txt").write_text("")
+    words = refused(tacit, tmp_path, sentence(GOOD), *where, "--work", tmp_path / "mine")
+    assert "exists and is not a prepared recording" in words
+
+
+def test_two_watches_of_one_name(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    for other in ("w", "W"):
+        script = sentence(f"{GOOD};\n{GOOD.replace('WATCH w', f'WATCH {other}')}")
+        assert "holds two watches named w" in refused(tacit, tmp_path, script, *where)
+
+
 @pytest.mark.parametrize("missing", ["--data", "--site", "--time"])
 def test_a_missing_option_is_named(tacit: Tacit, sentence: Sentence, where: list[str], missing: str) -> None:
     cut = where.index(missing)
@@ -101,6 +120,7 @@ class TestData:
         assert "line 1, column 30: there is no column named xx" in words
         assert "no column named when" in self.refuse(tacit, sentence, tmp_path, data=readings, time="when")
         assert "no column named stat" in self.refuse(tacit, sentence, tmp_path, data=readings, site="stat")
+        assert "the time column is empty" in self.refuse(tacit, sentence, tmp_path, data=readings, time="")
 
     def test_text_in_a_numeric_column(self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path) -> None:
         words = self.refuse(tacit, sentence, tmp_path, data=readings, text=GOOD.replace("AVG(x)", "AVG(label)"))
@@ -112,6 +132,32 @@ class TestData:
         assert "empty.csv is empty" in self.refuse(tacit, sentence, tmp_path, data=empty)
         empty.write_text("station,ts,x\n")
         assert "no rows" in self.refuse(tacit, sentence, tmp_path, data=empty)
+        empty.write_text("\n\n")
+        assert "empty.csv has no header" in self.refuse(tacit, sentence, tmp_path, data=empty)
+
+    def test_a_header_that_names_a_column_twice(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
+        twice = tmp_path / "twice.csv"
+        twice.write_text("station,ts,x,X\na,1,1,2\nb,2,2,3\n")
+        assert "twice.csv names the column x twice" in self.refuse(tacit, sentence, tmp_path, data=twice)
+
+    def test_numbers_too_large_to_add_up(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
+        huge = tmp_path / "huge.csv"
+        huge.write_text("station,ts,x\na,1,1e308\nb,2,1e308\n")
+        assert "sum(x) are too large" in self.refuse(tacit, sentence, tmp_path, data=huge)
+
+    def test_texts_that_are_not_all_numbers(
+        self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path
+    ) -> None:
+        cast = GOOD.replace("AVG(x)", "AVG(CAST(label AS DOUBLE))")
+        words = self.refuse(tacit, sentence, tmp_path, data=readings, text=cast)
+        assert "the value 'kind 0' is not a number; TRY_CAST(… AS DOUBLE) leaves such rows out" in words
+
+    def test_rows_that_divide_by_zero(self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path) -> None:
+        for divides in ("x / (y - y)", "x % (y - y)"):
+            words = self.refuse(
+                tacit, sentence, tmp_path, data=readings, text=GOOD.replace("AVG(x)", f"AVG({divides})")
+            )
+            assert "a row divides by zero; write NULLIF(divisor, 0)" in words
 
     def test_a_folder_with_mixed_schemas(self, tacit: Tacit, sentence: Sentence, tmp_path: Path) -> None:
         folder = tmp_path / "mixed"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.language import PythonFunction, parse, parse_watch
+from tacit.language.aggregates import AGGREGATES
+from tacit.language.algebra import SCALARS
+from tacit.language.synonyms import SYNONYMS
 from tacit.vocabulary.errors import SentenceError
 
 # Each case: the sentence with ⟦ where the error points, and parts of the message.
@@ -48,7 +51,19 @@ CASES = [
     ("CREATE WATCH w AS SELECT AVG(x) AS a ⟦FORM t ALERT WHEN a > 1", "did you mean FROM?"),
     ("CREATE WATCH w AS SELECT AVG(x) AS a⟦ ALERT WHEN a > 1", "FROM is missing"),
     # functions
-    ("CREATE WATCH w AS SELECT ⟦AVGE(x) AS a FROM t ALERT WHEN a > 1", "no function named avge", "did you mean avg?"),
+    ("CREATE WATCH w AS SELECT ⟦AVGE(x) AS a FROM t ALERT WHEN a > 1", "no function named avge", "did you mean AVG?"),
+    *(
+        (f"CREATE WATCH w AS SELECT ⟦{other} AS a FROM t ALERT WHEN a > 1", f"did you mean {ours}?")
+        for other, ours in {
+            "AVERAGE(x)": "AVG", "STDEV(x)": "STDDEV", "STDEVP(x)": "STDDEV_POP", "VAR(x)": "VAR_SAMP",
+            "CORREL(x, y)": "CORR", "correlation(x, y)": "CORR", "COV(x, y)": "COVAR_POP", "CountIf(x > 1)": "COUNT_IF",
+            "SLOPE(y, x)": "REGR_SLOPE", "MUTUAL_INFORMATION(x, y)": "INFORMATION_GAIN", "CHI2(x, y)": "CHI_SQUARE",
+            "SQUARE(AVG(x))": "power(x, 2)", "MAX(AVG(x), 1)": "greatest", "min(AVG(x), AVG(y))": "least",
+        }.items()
+    ),
+    ("CREATE WATCH w AS SELECT ⟦MAXIMUM(x) AS a FROM t ALERT WHEN a > 1", "cannot be kept", "COUNT_IF(x > 10)"),
+    ("CREATE WATCH w AS SELECT ⟦P95(x) AS a FROM t ALERT WHEN a > 1", "quantile"),
+    ("CREATE WATCH w AS SELECT ⟦COUNT_DISTINCT(x) AS a FROM t ALERT WHEN a > 1", "cannot be counted by adding"),
     ("CREATE WATCH w AS SELECT ⟦frobnicate(AVG(x)) AS a FROM t ALERT WHEN a > 1", "no function named frobnicate"),
     ("CREATE WATCH w AS SELECT AVG(⟦lenght(x)) AS a FROM t ALERT WHEN a > 1", "did you mean length?"),
     ("CREATE WATCH w AS SELECT ⟦AVG(x, y) AS a FROM t ALERT WHEN a > 1", "written AVG(x)"),
@@ -179,6 +194,25 @@ CASES = [
     ("~ TRACK a WITHIN 5⟦, b WITHIN 3", "one value"),
     ("~ TRACK ⟦a > 1 WITHIN 2", "condition where a number"),
     ("~ TRACK ⟦5 WITHIN 2", "does not depend on the data"),
+    # almost right
+    ("~ ALERT WHEN a > ⟦“10”", "“ is a typographic quotation mark", "write ' instead"),
+    ("~ WHERE k = ⟦‘x’ ALERT WHEN a > 1", "typographic"),
+    ("~ ALERT WHEN a > ⟦−1", "− is not a sign of SQL", "write - instead"),
+    ("~ ALERT WHEN a ⟦≥ 1", "write >= instead"),
+    ("CREATE WATCH w AS SELECT AVG⟦（x） AS a FROM t ALERT WHEN a > 1", "write ( instead"),
+    ("~ ⟦ALARM WHEN a > 1", "did you mean ALERT?"),
+    ("~ WINDOW LAST 9 ROWS ⟦ALARM WHEN a > 1", "did you mean ALERT?"),
+    ("~ WINDOW LAST 9 ROWS ⟦WHEN a > 1", "ALERT is missing before WHEN"),
+    ("~ ⟦WHEN a > 1", "ALERT is missing before WHEN"),
+    ("~ ALERT WHEN a > 1 ⟦CREATE WATCH v AS SELECT AVG(x) AS a FROM t ALERT WHEN a > 1", "second sentence", "with ;"),
+    ("~ ALERT WHEN a ⟦=> 1", "did you mean >=?"),
+    ("~ ALERT WHEN a > 10⟦,5", "decimals are written with a point"),
+    ("~ ALERT WHEN a > 1 MARGIN ⟦= 2", "written without it"),
+    ("~ ALERT WHEN a > 1 ⟦WITHIN 2", "a condition has a MARGIN"),
+    ("~ ALERT WHEN a > 1 ⟦WITH MARGIN 2", "right after the comparison"),
+    ("~ WINDOW LAST ROWS ⟦100 ALERT WHEN a > 1", "the number comes first: 100 ROWS"),
+    ("CREATE WATCH w AS SELECT AVG(x / ⟦0) AS a FROM t ALERT WHEN a > 1", "always by zero"),
+    ("CREATE WATCH w AS SELECT AVG(x % ⟦(0.0)) AS a FROM t ALERT WHEN a > 1", "always by zero"),
     # places on later lines
     ("CREATE WATCH w AS\n  SELECT AVG(x) AS a\n  FROM t\n  ALERT WHEN a > 1 AND\n    ⟦bb > 2", "bb"),
     ("~ ALERT WHEN a > 1;\n\n  CREATE WATCH v AS SELECT ⟦AVGE(x) AS a FROM t ALERT WHEN a > 1", "avge"),
@@ -218,3 +252,19 @@ def test_arguments_of_a_python_function() -> None:
 def test_very_deep_sentences(piece: str) -> None:
     with pytest.raises(SentenceError, match="nested too deeply"):
         parse_watch(f"CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > {piece}")
+
+
+def test_a_synonym_never_stands_for_what_exists_and_always_leads_to_it() -> None:
+    for other, ours in SYNONYMS.items():
+        assert other not in AGGREGATES
+        assert other not in SCALARS
+        assert ours.partition("(")[0].casefold() in {**AGGREGATES, **SCALARS}
+
+
+def test_typographic_letters_are_welcome_in_texts_and_quoted_names() -> None:
+    plan = parse_watch("CREATE WATCH w AS SELECT AVG(`x−y`) AS a FROM t WHERE k = '“≥”' ALERT WHEN a > 1")
+    assert [use.name for use in plan.columns] == ["x−y", "k"]
+
+
+def test_WHEN_belongs_to_CASE_too() -> None:
+    parse_watch("CREATE WATCH w AS SELECT AVG(CASE WHEN x > 1 THEN 1 ELSE 0 END) AS a FROM t ALERT WHEN a > 1")

@@ -126,8 +126,6 @@ def test_a_site_all_of_whose_rows_fail_where_still_exists(spark: SparkSession, t
     got = record(spark, tmp_path, data, ("one", "1"), where="station <> 'c'")
     assert got.sites == ("a", "b", "c")
     assert sorted(set(got.site.tolist())) == [0, 1]
-    none = record(spark, tmp_path, data, ("one", "1"), where="n > 100", folder="none")
-    assert (len(none), none.rows, none.present.shape) == (0, 7, (0, 1))
     hashed = record(spark, tmp_path, data, ("one", "1"), site="hash:station:50", folder="hash")
     assert hashed.sites == tuple(map(str, range(50)))
 

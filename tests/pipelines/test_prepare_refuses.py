@@ -26,6 +26,11 @@ CASES: dict[str, tuple[type[InputError], dict[str, object], str]] = {
         {"columns": (ColumnUse("vv", 2, 14, "number"),)},
         "line 2, column 14: there is no column named vv; did you mean v?",
     ),
+    "nothing passes WHERE": (
+        DataError,
+        {"where": "v > 100"},
+        "no row passes WHERE, so there is nothing to replay",
+    ),
     "text in a numeric column": (
         SentenceError,
         {"columns": (ColumnUse("word", 1, 8, "number"),)},

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,23 +19,47 @@ from tacit.vocabulary.errors import OptionError
 pytestmark = pytest.mark.e2e
 
 
-def run(program: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in an empty folder, with an empty home and its own folder for temporary files."""
+def start(program: str, tmp_path: Path, **environment: str) -> subprocess.Popen[str]:
+    """Start a program in an empty folder, with an empty home and its own folder for temporary files."""
     for name in ("work", "home", "temporary"):
         (tmp_path / name).mkdir()
     (tmp_path / "work" / "program.py").write_text(textwrap.dedent(program))
     source = Path(__file__).parents[2] / "src"
     inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "JAVA_HOME", "LD_LIBRARY_PATH")}
     chosen = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(source)}
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "program.py"],
         cwd=tmp_path / "work",
         env=inherited | chosen | environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
     )
+
+
+def run(program: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
+    with start(program, tmp_path, **environment) as process:
+        out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The processes whose arguments name the folder; Java's do, as Spark keeps its files there."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            named = str(folder).encode() in (each / "cmdline").read_bytes()
+        except OSError:
+            continue
+        found += [int(each.name)] if named else []
+    return found
+
+
+def wait_until(ready: Callable[[], object], *, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not ready() and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def test_a_session_is_quiet_private_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -137,6 +164,58 @@ def test_the_log_is_there_when_asked_for(tmp_path: Path) -> None:
     )
     assert done.returncode == 0
     assert "a word from Java" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize(("signals", "delay_s"), [
+    ([signal.SIGINT], 0.0), ([signal.SIGTERM], 0.0), ([signal.SIGINT], 1.5), ([signal.SIGINT] * 2, 0.5),
+], ids=["interrupt", "end", "later", "twice"])  # fmt: skip
+def test_a_signal_while_spark_starts_leaves_nothing_behind(
+    tmp_path: Path, signals: list[signal.Signals], delay_s: float
+) -> None:
+    """Also for a program that knows nothing of signals."""
+    program = """
+        import signal
+        from tacit.pipelines.session import open_session
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores interrupts
+        open_session("test", cores=1, memory="512m")
+        print("started")
+    """
+    spare = tmp_path / "temporary"
+    with start(program, tmp_path) as process:
+        wait_until(lambda: processes_of(spare) or process.poll() is not None)
+        time.sleep(delay_s)
+        for each in signals:
+            process.send_signal(each)
+            time.sleep(0.2)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (-signals[0], "")
+    assert ("KeyboardInterrupt" in err) == (signals[0] is signal.SIGINT)
+    wait_until(lambda: not processes_of(tmp_path), seconds=2.0)
+    assert processes_of(tmp_path) == []
+    assert list(spare.iterdir()) == []
+
+
+def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path) -> None:
+    program = """
+        import signal
+        from tacit.pipelines.session import close_session, open_session
+
+        seen = []
+        signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+        before = signal.getsignal(signal.SIGINT)
+        spark = open_session("test", cores=1, memory="512m")
+        assert spark.range(3).count() == 3
+        close_session(spark)
+        assert signal.getsignal(signal.SIGINT) is before
+        print(seen)
+    """
+    with start(program, tmp_path) as process:
+        wait_until(lambda: any((tmp_path / "temporary").iterdir()) or process.poll() is not None)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (0, "[15]\n", "")
 
 
 @pytest.mark.parametrize("cores", [0, -1])

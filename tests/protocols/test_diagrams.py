@@ -12,4 +12,4 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_page_shows_the_tables():
     command = [sys.executable, str(ROOT / "tools" / "draw_protocols.py"), "--check"]
     done = subprocess.run(command, env={"PYTHONPATH": str(ROOT / "src"), "PATH": ""}, timeout=120, check=False)
-    assert done.returncode == 0, "run: python tools/draw_protocols.py"
+    assert done.returncode == 0, "run: make diagrams"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.language import parse_watch
+from tacit.language.plan import Every
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording
 from tacit.recording.subset import draw_groups, first_sites
@@ -53,6 +54,43 @@ def test_a_window_keeps_the_rest_of_the_watch() -> None:
     longer = changed_plan(plan, "window", Length(5_000, True, "5000"))
     assert (longer.window.rows, longer.window.every) == (5_000, plan.window.every)
     assert changed_plan(plan, "threshold", 3.0).goal.threshold == 3.0
+
+
+@pytest.mark.parametrize(
+    ("window", "length", "every"),
+    [
+        ("LAST 100 ROWS EVERY 7 ROWS", "7", Every(rows=7)),
+        ("LAST 100 ROWS EVERY 7 ROWS", "5000", Every(rows=7)),
+        ("LAST 100 ROWS EVERY 30 SECONDS", "5", Every(duration_us=30_000_000)),
+        ("LAST 100 ROWS EVERY 30 SECONDS", "1min", Every(duration_us=30_000_000)),
+        ("LAST 1 DAY EVERY 1 HOUR", "50", Every(duration_us=3_600_000_000)),
+        ("LAST 10000 ROWS", "200", Every(rows=100)),
+        ("LAST 10000 ROWS", "50", Every(rows=1)),
+        ("LAST 10000 ROWS", "7s", Every(duration_us=1_000_000)),
+        ("LAST 1 DAY", "7s", Every(duration_us=1_000_000)),
+        ("SINCE MIDNIGHT", "20s", Every(duration_us=1_000_000)),
+        ("SINCE MIDNIGHT EVERY 5 SECONDS", "20s", Every(duration_us=5_000_000)),
+    ],
+)
+def test_another_window_keeps_the_step_where_it_fits(window: str, length: str, every: Every) -> None:
+    plan = parse_watch(WATCH.replace("LAST 100 ROWS", window))
+    (value,) = read_variation(f"window={length}").values
+    assert changed_plan(plan, "window", value).window.every == every
+
+
+@pytest.mark.parametrize(
+    ("window", "length", "words"),
+    [
+        ("LAST 100 ROWS EVERY 7 ROWS", "6", "6 has no room for the step of w, EVERY 7 ROWS"),
+        ("LAST 100 ROWS EVERY 7 ROWS", "1h", "1h has no room for the step of w, EVERY 7 ROWS"),
+        ("LAST 1 DAY EVERY 1 HOUR", "59min", "59min has no room for the step of w, EVERY 1h"),
+    ],
+)
+def test_a_written_step_is_never_changed(window: str, length: str, words: str) -> None:
+    plan = parse_watch(WATCH.replace("LAST 100 ROWS", window))
+    (value,) = read_variation(f"window={length}").values
+    with pytest.raises(OptionError, match=words):
+        changed_plan(plan, "window", value)
 
 
 def test_one_job_for_every_combination() -> None:

@@ -21,6 +21,8 @@ __all__ = ["COMMANDS", "app", "run"]
 COMMANDS = ("replay", "bench", "demo", "doctor")
 """Modules of this room that hold a command; each has ``register(app)``. Help lists them in this order."""
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="tacit",
     help="Questions about data that stays where it is: sites stay silent until the answer could change.",
@@ -58,7 +60,11 @@ def run() -> NoReturn:
             raise
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        _fail("interrupted", 130)
+        _fail("interrupted", INTERRUPTED)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # typer makes this of an interrupt, and says nothing
+            _fail("interrupted", INTERRUPTED)
+        raise
     except Exception as error:
         if debug:
             raise

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def _replay(
     time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
     protocol: str = typer.Option("coordinator", help="coordinator (threshold) or broadcast (decentralised)."),
-    zone: str = typer.Option("ball", help="ball or auto."),
+    zone: str = typer.Option("ball", help="ball, or auto: the best there is, today ball."),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy."),
     verify: bool = typer.Option(False, "--verify", help="Let an omniscient observer judge every answer."),
@@ -69,28 +70,27 @@ def _replay(
 ) -> None:
     """Replay the watches of a file over recorded data: their answers, their alerts, and every message they cost."""
     from tacit.cli.show import print_run
-    from tacit.cli.work import as_json, output, progress, spark_session
-    from tacit.recording.run import check_source, read_script
+    from tacit.cli.work import as_json, orderly_end, output, progress
+    from tacit.recording.run import check_work, read_script, work_folder
     from tacit.recording.settings import Settings
 
     settings = Settings(protocol, step, zone, policy, seed, verify).checked()
     plans = read_script(watch)
-    check_source(data, site)
+    work = None if work is None else check_work(work)
     pictures = plot_paths(plot, [plan.name for plan in plans])
     console = output()
     results = []
-    with progress() as bar:
-        bar.say("starting Spark")
-        with spark_session("tacit replay") as spark:
-            for plan, picture in zip(plans, pictures, strict=True):
-                run, story = _one(spark, plan, data, site, time, work, settings, bar)
-                if picture is not None:
-                    bar.say(f"{plan.name}: drawing")
-                    _draw(run, picture, settings)
-                results.append({**run.replay.report.as_dict(), **story})
-                if not json_:
-                    _print_story(console, story)
-                    print_run(console, run)
+    with orderly_end(), work_folder(work) as folder, progress() as bar:
+        places = _prepare(plans, data, site, time, folder, bar)
+        for plan, place, picture in zip(plans, places, pictures, strict=True):
+            run, story = _one(plan, *place, settings, bar)
+            if picture is not None:
+                bar.say(f"{plan.name}: drawing")
+                _draw(run, picture, settings)
+            results.append({**run.replay.report.as_dict(), **story})
+            if not json_:
+                _print_story(console, story)
+                print_run(console, run)
     if json_:
         typer.echo(as_json(results[0] if len(results) == 1 else results))
 
@@ -111,14 +111,41 @@ def plot_paths(plot: Path | None, watches: list[str]) -> list[Path | None]:
     return [plot.with_name(f"{plot.stem}-{file_name(name)}{plot.suffix}") for name in watches]
 
 
-def _one(
-    spark: Any, plan: WatchPlan, data: list[str], site: str, time: str, work: Path | None, settings: Settings, bar: Bar
-) -> tuple[Run, dict[str, Any]]:
-    """One watch: prepared, explained if it was asked to be, replayed."""
-    from tacit.recording.run import record, replay_prepared
+def _prepare(
+    plans: tuple[WatchPlan, ...], data: list[str], site: str, time: str, folder: Path, bar: Bar
+) -> list[tuple[Path, float]]:
+    """Where each watch's recording is, and the seconds it took to get there.
 
-    bar.say(f"{plan.name}: reading")
-    recording, seconds = record(spark, plan, data, site=site, time=time, work=work)
+    Spark is started only for recordings that are not there yet, and has ended when the first replay begins: what it
+    holds is then free, and a replay has the machine to itself.
+    """
+    from tacit.cli.work import spark_session
+    from tacit.recording.run import check_source, kept, prepared
+
+    found = {plan.name: kept(plan, data, site=site, time=time, work=folder) for plan in plans}
+    took = dict.fromkeys(found, 0.0)
+    missing = [plan for plan in plans if found[plan.name] is None]
+    if missing:
+        check_source(data, site)
+        bar.say("starting Spark")
+        with spark_session("tacit replay") as spark:
+            for plan in missing:
+                bar.say(f"{plan.name}: reading")
+                begin = clock.perf_counter()
+                with prepared(spark, plan, data, site=site, time=time, work=folder) as place:
+                    found[plan.name] = place
+                took[plan.name] = clock.perf_counter() - begin
+    return [(place, took[name]) for name, place in found.items() if place is not None]
+
+
+def _one(plan: WatchPlan, place: Path, seconds: float, settings: Settings, bar: Bar) -> tuple[Run, dict[str, Any]]:
+    """One watch: loaded, explained if it was asked to be, replayed."""
+    from tacit.recording.run import replay_prepared
+    from tacit.recording.stream import load
+
+    begin = clock.perf_counter()
+    recording = load(place)
+    seconds += clock.perf_counter() - begin
     story = _explained(plan, recording) if plan.explain else {}
     return replay_prepared(plan, recording, seconds, settings, bar.measured(f"{plan.name}: replaying")), story
 

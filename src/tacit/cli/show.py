@@ -48,7 +48,7 @@ def print_run(console: Console, run: Run) -> None:
         ("messages", costs_table(report)),
         ("violations", Text(_violation_words(report))),
         ("alerts", Text("\n".join(alert_lines(plan, report.alerts)))),
-        ("promise", Text(report.guarantee)),
+        ("promise", Text(f"{report.guarantee}; zones: {report.zone}")),
     ]
     if (verdict := observer_words(report)) is not None:
         wrong = bool(report.missed or report.spurious)

@@ -35,7 +35,7 @@ def _sweep(
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="sweep.csv, sweep.parquet and sweep.png go here."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
     protocol: str = typer.Option("coordinator", help="coordinator (threshold) or broadcast (decentralised)."),
-    zone: str = typer.Option("ball", help="ball or auto."),
+    zone: str = typer.Option("ball", help="ball, or auto: the best there is, today ball."),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy, and for drawing groups."),
     verify: bool = typer.Option(False, "--verify", help="Let an omniscient observer judge every answer."),
@@ -45,7 +45,7 @@ def _sweep(
     """Replay one watch with every combination of the values: what does each setting cost?"""
     from tacit.cli.work import as_json, output, progress, spark_session
     from tacit.pipelines.parallel import run_tasks
-    from tacit.recording.run import check_source, prepared, read_script
+    from tacit.recording.run import check_source, check_work, prepared, read_script
     from tacit.recording.settings import Settings
     from tacit.recording.stream import load
     from tacit.recording.sweep import check_jobs, jobs_of, run_job
@@ -59,6 +59,7 @@ def _sweep(
     variations = [read_variation(text) for text in vary]
     jobs = jobs_of(plans[0], variations, settings, Path(), draw_seed=seed)
     check_source(data, site)
+    work = None if work is None else check_work(work)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out} is not a folder")
     with progress() as bar:

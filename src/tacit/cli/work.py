@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.recording.run import spark_room
 
-__all__ = ["Bar", "as_json", "output", "progress", "show", "spark_session"]
+__all__ = ["Bar", "as_json", "orderly_end", "output", "progress", "show", "spark_session"]
 
 _PIPE_WIDTH = 120
 _POLL_S = 0.5
@@ -28,12 +28,9 @@ def spark_session(name: str) -> Iterator[Any]:
     """A session for one command; the Spark that was started for it ends with it."""
     room = spark_room()
     _quiet_logging()
-    with _orderly_end():
-        with _signals_wait() as waiting:
-            spark = room.open_session(name)
+    with orderly_end():
+        spark = room.open_session(name)
         try:
-            if waiting:
-                _end(waiting[0], None)
             yield spark
         except BaseException:
             with suppress(Exception):  # a connection that was cut short may not close well; the first error counts
@@ -50,7 +47,7 @@ def _quiet_logging() -> None:
 
 
 @contextmanager
-def _orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[None]:
     """Inside, a request to end (SIGTERM) unwinds like an interrupt, so that nothing is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -63,29 +60,7 @@ def _orderly_end() -> Iterator[None]:
 
 
 def _end(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-
-
-@contextmanager
-def _signals_wait() -> Iterator[list[int]]:
-    """Inside, the first interrupt only gets onto a list: Java that is being started cannot be told to stop yet."""
-    waiting: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield waiting
-        return
-
-    def note(number: int, frame: object) -> None:
-        waiting.append(number)
-        if len(waiting) > 1:
-            _end(number, frame)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield waiting
-    finally:
-        for number, handler in before.items():
-            if signal.getsignal(number) is note:  # PySpark may have put its own in the place
-                signal.signal(number, handler)
+    raise SystemExit(128 + number)
 
 
 def output() -> Console:

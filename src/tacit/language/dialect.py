@@ -36,6 +36,12 @@ HINTS = {
     TokenType.COMMA: "join conditions with AND or OR",
     TokenType.PERCENT: "a margin is a number of its own, not a share of another",
 }
+MISTAKEN = {
+    "=>": "did you mean >=?",
+    "=<": "did you mean <=?",
+    "WITHIN": "a condition has a MARGIN; WITHIN belongs to TRACK",
+    "WITH": "write MARGIN 0.1 right after the comparison",
+}
 OPENERS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 
 
@@ -164,6 +170,13 @@ def _read(
     return tree
 
 
+def _is_decimal_comma(before: Token | None, at: Token, tokens: Sequence[Token]) -> bool:
+    """Is this the comma of ``10,5``, without blanks?"""
+    after = next((token for token in tokens if token.start == at.end + 1), None)
+    numbers = before and before.token_type == after.token_type == TokenType.NUMBER if after else False
+    return at.token_type == TokenType.COMMA and bool(numbers) and before is not None and before.end + 1 == at.start
+
+
 def _explained(source: Source, error: _MisreadError, tokens: Sequence[Token]) -> SentenceError:
     """What sqlglot found, in the user's words."""
     at, before = error.current, error.previous
@@ -178,6 +191,12 @@ def _explained(source: Source, error: _MisreadError, tokens: Sequence[Token]) ->
     meant = closest(at.text, KEYWORDS) if at.token_type == TokenType.VAR else None
     if meant and meant != at.text.upper():
         return source.error(f"did not expect {at.text} here", at, f"did you mean {meant}?")
+    if _is_decimal_comma(before, at, tokens):
+        return source.error(f"did not expect {at.text} here", at, "decimals are written with a point")
+    if at.text == "=" and before and before.text.upper() == "MARGIN":
+        return source.error("did not expect = here", at, "MARGIN 0.1 is written without it")
+    if at.text.upper() in MISTAKEN:
+        return source.error(f"did not expect {at.text} here", at, MISTAKEN[at.text.upper()])
     operand = at.token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING)
     hint = "is a comma or an operator missing before it?" if operand else HINTS.get(at.token_type)
     return source.error(f"did not expect {at.text} here", at, hint)

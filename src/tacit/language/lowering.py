@@ -16,10 +16,13 @@ from tacit.language.python_functions import PythonFunction
 from tacit.language.refusals import refused_distinct, refused_function
 from tacit.language.rows import Row, RowReader, function_name, has_aggregate, unwrapped
 from tacit.language.spark_functions import ROW_FUNCTIONS
+from tacit.language.synonyms import SYNONYMS
 from tacit.language.vector import VectorBuilder
 from tacit.vocabulary.errors import SentenceError
 
 __all__ = ["Lowering"]
+
+EXTREMES = {"max": "greatest", "min": "least"}
 
 ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 
@@ -128,14 +131,19 @@ class Lowering:
             if len(arguments) < scalar.least or (scalar.most is not None and len(arguments) > scalar.most):
                 raise self.source.error(f"{name} is written {scalar.usage}", call)
             return scalar.build(*arguments)
+        if name in EXTREMES and len(call.expressions) > 1:
+            wanted = EXTREMES[name]
+            raise self.source.error(f"{name.upper()} takes one column of the rows", call, f"did you mean {wanted}?")
         refused = refused_function(self.source, name, call)
         if refused is not None:
             raise refused
         if name in ROW_FUNCTIONS:
             nearest = None if has_aggregate(call) else f"put it inside one, as in AVG({quoted(call)})"
             raise self.source.error(f"{name} works on one row, so it cannot stand over aggregates", call, nearest)
-        meant = closest(name, [*AGGREGATES, *SCALARS, *self.functions])
-        raise self.source.error(f"there is no function named {name}", call, f"did you mean {meant}?" if meant else None)
+        known = [*(each.upper() for each in AGGREGATES), *SCALARS, *self.functions]
+        meant = SYNONYMS.get(name) or closest(name, known)
+        hint = f"did you mean {meant}?" if meant else "over rows there are AVG, SUM, COUNT, STDDEV, CORR and others"
+        raise self.source.error(f"there is no function named {name}", call, hint)
 
     def _python(self, call: exp.Anonymous) -> Expression:
         name, function = self.functions[function_name(call)]

@@ -37,9 +37,11 @@ _REGRESSION = ("it is not kept in this version", "REGR_SLOPE(y, x), CORR(x, y), 
 _ONE_ROW = ("one row of many is not a sum", "watch AVG(x) or SUM(x)")
 
 REFUSED: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("min", "max", "min_by", "max_by"), _EXTREME),
+    **dict.fromkeys(("min", "max", "min_by", "max_by", "minimum", "maximum"), _EXTREME),
     **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "percentile_cont"), _QUANTILE),
-    **dict.fromkeys(("percentile_disc", "quantile", "mode", "histogram_numeric"), _QUANTILE),
+    **dict.fromkeys(("percentile_disc", "quantile", "quantiles", "p50", "p90", "p95", "p99"), _QUANTILE),
+    **dict.fromkeys(("mode", "histogram_numeric", "iqr"), _QUANTILE),
+    **dict.fromkeys(("count_distinct", "countd", "nunique", "uniq", "distinct_count"), _DISTINCT),
     **dict.fromkeys(("approx_count_distinct", "hll_sketch_agg", "bitmap_construct_agg"), _DISTINCT),
     **dict.fromkeys(("any", "some", "every", "bool_or", "bool_and"), _TRUTH),
     **dict.fromkeys(("skewness", "kurtosis"), _MOMENTS),

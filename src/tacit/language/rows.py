@@ -182,7 +182,9 @@ class RowReader:
         if name not in self._known:
             meant = closest(name, self._known)
             raise self.source.error(
-                f"there is no function named {name}", call, f"did you mean {meant}?" if meant else None
+                f"there is no function named {name}",
+                call,
+                f"did you mean {meant}?" if meant else "nor has Spark SQL one",
             )
         unit = len(call.expressions) == 3 and name in UNIT_FUNCTIONS  # the first argument is a word such as DAY
         for argument in call.expressions[unit:]:
@@ -207,6 +209,8 @@ class RowReader:
             raise self.source.error("a list in parentheses is missing after IN", node)
         if isinstance(node, exp.Literal) and not node.is_string and not _is_finite(node.name):
             raise self.source.error(f"{node.name} is not a number that can be computed with", node)
+        if isinstance(node, (exp.Div, exp.Mod, exp.IntDiv)) and _is_zero(unwrapped(node.expression)):
+            raise self.source.error("this division is always by zero", node.expression)
         if isinstance(node, CLOCKS):
             raise self.source.error("the present moment gives another answer each time", node)
         if role == "number" and isinstance(node, exp.Literal) and node.is_string:
@@ -243,6 +247,10 @@ def _is_finite(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def _is_zero(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and _is_finite(node.name) and float(node.name) == 0
 
 
 def _is_temporal(node: exp.Expr) -> bool:

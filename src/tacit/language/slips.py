@@ -7,19 +7,60 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from tacit.language.dialect import KEYWORDS
 from tacit.language.places import Source
 from tacit.language.tokens import CLOSING, OPENING, is_word, nesting
 
 __all__ = ["check_slips"]
 
 DEPTH_MAX = 60
+# What text processors and other keyboards write, and what SQL has for it.
+TYPOGRAPHIC = {
+    **dict.fromkeys("‘’‚‛“”„‟«»′″＇＂", "'"), **dict.fromkeys("−–—‒―－", "-"), **dict.fromkeys("×∙·＊", "*"),
+    "≥": ">=", "≤": "<=", "≠": "<>", "＞": ">", "＜": "<", "＝": "=", "÷": "/", "（": "(", "）": ")",
+    "，": ",", "；": ";", "．": ".", "＋": "+",
+}  # fmt: skip
+KNOWN = {*KEYWORDS, "MIDNIGHT", "ROW", "SECONDS", "MINUTES", "HOURS", "DAYS", "WEEKS"}
+NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER}
 
 
 def check_slips(source: Source, tokens: Sequence[Token]) -> None:
-    """Raises for brackets that do not match, for holes between commas, and for parts of CASE that are missing."""
+    """Raises for letters that only look like SQL, for brackets that do not match, for holes between commas, for parts
+    of CASE that are missing, and for a WHEN or a second sentence that stands alone.
+    """
+    _check_letters(source, tokens)
     _check_brackets(source, tokens)
     _check_neighbours(source, tokens)
     _check_cases(source, tokens)
+    _check_strays(source, tokens)
+
+
+def _check_letters(source: Source, tokens: Sequence[Token]) -> None:
+    for token in tokens:
+        if token.token_type in NAMES:
+            continue
+        for offset, letter in enumerate(token.text):
+            if letter in TYPOGRAPHIC:
+                plain = TYPOGRAPHIC[letter]
+                what = "a typographic quotation mark" if plain == "'" else "not a sign of SQL"
+                raise source.error(f"{letter} is {what}", token.start + offset, f"write {plain} instead")
+
+
+def _check_strays(source: Source, tokens: Sequence[Token]) -> None:
+    """WHEN outside CASE belongs to ALERT, and CREATE WATCH to the start of a sentence."""
+    depths = nesting(tokens)
+    for index, token in enumerate(tokens[1:], 1):
+        if depths[index]:
+            continue
+        before = tokens[index - 1]
+        if is_word(before, "CREATE") and is_word(token, "WATCH"):
+            raise source.error("a second sentence starts here", before, "end the first with ;")
+        if is_word(token, "WHEN") and not is_word(before, "ALERT"):
+            named = index > 1 and (is_word(tokens[index - 2], "FROM", "AS") or tokens[index - 2].text == ".")
+            unknown = before.token_type == TokenType.VAR and before.text.upper() not in KNOWN and not named
+            if unknown:
+                raise source.error(f"did not expect {before.text} before WHEN", before, "did you mean ALERT?")
+            raise source.error("ALERT is missing before WHEN", token)
 
 
 def _check_brackets(source: Source, tokens: Sequence[Token]) -> None:

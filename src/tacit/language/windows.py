@@ -20,7 +20,7 @@ from tacit.language.plan import SECOND_US, Every, Window
 from tacit.language.tokens import is_word
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["read_window"]
+__all__ = ["default_step", "read_window"]
 
 UNITS_US = {
     "MICROSECOND": 1,
@@ -65,19 +65,32 @@ def read_window(source: Source, window: Clause | None, every: Clause | None) -> 
     if length.rows is not None:
         if step is not None and step.rows is not None and step.rows > length.rows:
             raise source.error(f"EVERY {step.rows} ROWS is longer than the window", _first(every))
-        return Window("rows", step or Every(rows=max(1, length.rows // 100)), rows=length.rows)
+        return Window("rows", step or default_step("rows", length.rows), rows=length.rows)
     if step is not None and step.rows is not None:
         raise source.error(
             "EVERY counts rows but the window is a stretch of time", _first(every), "write EVERY 10 SECONDS"
         )
     assert length.duration_us is not None
-    step = _step(source, every, step, length.duration_us) if step else Every(duration_us=_hundredth(length.duration_us))
+    step = _step(source, every, step, length.duration_us) if step else default_step("time", length.duration_us)
     return Window("time", step, duration_us=length.duration_us)
+
+
+def default_step(kind: str, length: int | None = None) -> Every:
+    """The step of a window without EVERY; its length is in rows or microseconds, for a calendar unit the longest.
+
+    >>> default_step("rows", 1000), default_step("time", 30 * SECOND_US)
+    (Every(rows=10, duration_us=None), Every(rows=None, duration_us=1000000))
+    """
+    if kind == "rows" and length is not None:
+        return Every(rows=max(1, length // 100))
+    if kind == "time" and length is not None:
+        return Every(duration_us=_hundredth(length))
+    return Every(duration_us=min(DEFAULT_STEP_US, length or DEFAULT_STEP_US))
 
 
 def _step(source: Source, clause: Clause | None, step: Every | None, longest_us: int | None) -> Every:
     if step is None:
-        return Every(duration_us=min(DEFAULT_STEP_US, longest_us or DEFAULT_STEP_US))
+        return default_step("since", longest_us)
     if longest_us is not None and step.duration_us is not None and step.duration_us > longest_us:
         raise source.error("EVERY is longer than the window", _first(clause))
     return step
@@ -117,6 +130,8 @@ class _Reader:
             found = self.rest[0]
             meant = closest(found.text, WORDS)
             hint = f"did you mean {meant}?" if meant and meant != found.text.upper() else None
+            if found.token_type == TokenType.NUMBER:
+                hint = f"the number comes first: {found.text} {self.last.text}"
             raise self.source.error(f"did not expect {found.text} after {self.last.text}", found, hint)
 
     def wrong(self, expected: str, choices: Sequence[str] = WORDS) -> SentenceError:
@@ -145,7 +160,7 @@ def _amount(reader: _Reader, word: str) -> Every:
         raise reader.wrong("a number")
     if first is not None and (negative or number <= 0):
         text = f"-{number}" if negative else str(number)
-        raise reader.source.error(f"{word} {text} is not a positive length", first)
+        raise reader.source.error(f"{word} {text} is not a positive length", first, "write a number above 0")
     unit = reader.next
     if unit is None or not _is_unit(unit):
         unfixed = UNFIXED_DAYS.get(unit.text.upper().rstrip("S")) if unit is not None else None

@@ -17,6 +17,8 @@ _SHOWN = 12
 def resolve(frame: DataFrame, name: str, *, role: str) -> str:
     """The frame's own spelling of the column ``name``; DataError names what it was wanted for and what is near."""
     wanted = name.strip().strip("`")
+    if not wanted:
+        raise DataError(f"the name of the {role} column is empty; the columns are {_shown(frame)}")
     if wanted in frame.columns:
         return wanted
     found = [each for each in frame.columns if each.lower() == wanted.lower()]
@@ -26,9 +28,12 @@ def resolve(frame: DataFrame, name: str, *, role: str) -> str:
         raise DataError(f"the {role} column {wanted} could be any of {', '.join(found)}; write one of them exactly")
     lowered = {each.lower(): each for each in frame.columns}
     near = get_close_matches(wanted.lower(), lowered, n=1)
-    shown = ", ".join(frame.columns[:_SHOWN]) + (", …" if len(frame.columns) > _SHOWN else "")
-    hint = f"did you mean {lowered[near[0]]}?" if near else f"the columns are {shown}"
+    hint = f"did you mean {lowered[near[0]]}?" if near else f"the columns are {_shown(frame)}"
     raise DataError(f"there is no column named {wanted} to take the {role} from; {hint}")
+
+
+def _shown(frame: DataFrame) -> str:
+    return ", ".join(frame.columns[:_SHOWN]) + (", …" if len(frame.columns) > _SHOWN else "")
 
 
 def column(name: str) -> Column:

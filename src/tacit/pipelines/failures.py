@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
@@ -23,6 +25,7 @@ __all__ = ["one_sentence", "translate"]
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_DEPTH = 10
 _TYPES = {"DOUBLE": "a number", "FLOAT": "a number", "INT": "a whole number", "BIGINT": "a whole number"}
 
 
@@ -34,15 +37,29 @@ def one_sentence() -> Iterator[None]:
     """
     loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
+    handled = sys.exception()
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     except (PySparkException, Py4JError) as error:
+        if (ending := _interruption(error, handled)) is not None:
+            raise ending from None
         raise translate(error) from None
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def _interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
+    """The interrupt or exit during whose unwinding PySpark failed, as when it closes what Java is still writing to.
+
+    One that a caller was already handling is no part of this story.
+    """
+    before = error.__context__
+    while isinstance(before, Exception) and before is not handled:
+        before = before.__context__
+    return None if before is handled else before
 
 
 def translate(error: Exception) -> TacitError:
@@ -58,14 +75,15 @@ def translate(error: Exception) -> TacitError:
         )
     if kind == "UNRESOLVED_ROUTINE":
         return SentenceError(f"there is no function named {_bare(parameters.get('routineName', '?'))}")
-    if kind == "DIVIDE_BY_ZERO":
+    if kind in ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO"):
         return SentenceError(
             "a row divides by zero", hint="write NULLIF(divisor, 0) instead of the divisor to leave such rows out"
         )
     if kind == "CAST_INVALID_INPUT":
         target = parameters.get("targetType", "").strip('"')
         wanted = _TYPES.get(target, f"a {target.lower()}")
-        return DataError(f"the value {parameters.get('expression', '?')} is not {wanted}")
+        instead = f"TRY_CAST(… AS {target}) leaves such rows out"
+        return DataError(f"the value {parameters.get('expression', '?')} is not {wanted}; {instead}")
     if kind == "FAILED_READ_FILE":
         found = _READ_FILE.search(message)
         path = unquote(parameters.get("path", "") or (found.group(1) if found else "a file"))
@@ -85,11 +103,20 @@ def _story(error: Exception) -> tuple[str, dict[str, str], str]:
         parameters = dict(error.getMessageParameters() or {})
     java = getattr(error, "java_exception", None)
     if java is not None:
-        text = str(java.toString())
+        text = str(_cause(java).toString())
     found = _CONDITION.search(text)
     if found:
         condition, text = condition or found.group(1), found.group(2)
     return condition, parameters, text
+
+
+def _cause(java: Any) -> Any:
+    """The error that an error of another thread only wraps; one that has a named condition speaks for itself."""
+    for _ in range(_DEPTH):
+        if _CONDITION.search(str(java.toString())) or java.getCause() is None:
+            break
+        java = java.getCause()
+    return java
 
 
 def _first_sentence(message: str) -> str:

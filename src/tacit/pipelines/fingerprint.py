@@ -1,7 +1,7 @@
 """What a prepared recording was made of, as one hash: the same hash, the same recording.
 
 Windows, thresholds and margins are not in it: replays that differ only in those share one prepared recording. Files
-count by path, size and time of change.
+count by path, size and time of change. Nothing here needs Spark: whether a recording is there is known without it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tacit.language.plan import WatchPlan
+from tacit.pipelines.files import Paths, find_files
+from tacit.vocabulary.errors import OptionError
 
-__all__ = ["FORMAT", "fingerprint"]
+__all__ = ["FORMAT", "fingerprint", "is_prepared", "recorded_mark"]
 
 FORMAT = 1  # of the prepared folder; raise it when the meaning of its files changes
 
@@ -33,3 +35,21 @@ def fingerprint(plan: WatchPlan, files: Sequence[Path], *, site: str, time: str)
         "files": sorted(status),
     }
     return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()
+
+
+def is_prepared(plan: WatchPlan, data: Paths, *, site: str, time: str, folder: Path) -> bool:
+    """Does the folder hold the recording that the watch needs of just these files, as they are now?"""
+    files = [file.path for file in find_files(data)]
+    return recorded_mark(folder) == fingerprint(plan, files, site=site, time=time)
+
+
+def recorded_mark(folder: Path) -> str | None:
+    """The fingerprint of the recording in the folder; OptionError when the folder holds something else."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        mark = meta["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OptionError(f"{folder} exists and is not a prepared recording; choose another folder") from None
+    return None if mark is None else str(mark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pyarrow.parquet as pq
 from tacit.vocabulary.errors import DataError
 
 __all__ = ["check_finite", "part_files", "time_steps"]
+
+LARGEST = 1e150  # products of two sums are computed with, and must be finite too
 
 
 def part_files(folder: Path) -> list[Path]:
@@ -24,7 +27,11 @@ def part_files(folder: Path) -> list[Path]:
 
 
 def check_finite(parts: Sequence[Path], statistics: Sequence[str]) -> None:
-    """An infinite contribution would stay in every later sum of its window; DataError names the statistic."""
+    """An infinite contribution would stay in every later sum of its window; DataError names the statistic.
+
+    So would the sum of many that are nearly so: their number times the largest must stay below ``LARGEST``.
+    """
+    sizes: dict[str, float] = defaultdict(float)
     for part in parts:
         with pq.ParquetFile(part) as file:
             for group in range(file.metadata.num_row_groups):
@@ -38,6 +45,12 @@ def check_finite(parts: Sequence[Path], statistics: Sequence[str]) -> None:
                         raise DataError(
                             f"a row contributes infinity to {statistics[int(name[1:])]}; leave such rows out with WHERE"
                         )
+                    sizes[name] += max(abs(stats.min), abs(stats.max)) * row_group.num_rows
+    for name, size in sizes.items():
+        if size > LARGEST:
+            raise DataError(
+                f"the values of {statistics[int(name[1:])]} are too large to be added up; divide them by a power of ten"
+            )
 
 
 def time_steps(parts: Sequence[Path]) -> dict[str, object]:

@@ -26,7 +26,7 @@ from tacit.language.schema_check import check_columns
 from tacit.pipelines.contributions import centre_sums, contribution, rough, where
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.files import Paths, SourceFile, find_files
-from tacit.pipelines.fingerprint import FORMAT, fingerprint
+from tacit.pipelines.fingerprint import FORMAT, fingerprint, recorded_mark
 from tacit.pipelines.groups import (
     GROUP,
     MEMBERS,
@@ -42,7 +42,7 @@ from tacit.pipelines.parts import check_finite, part_files, time_steps
 from tacit.pipelines.sites import SITES_MAX, SiteRule, parse_site, site_key, site_names
 from tacit.pipelines.sources import read_files
 from tacit.pipelines.time import TimeColumn, time_column, utc
-from tacit.vocabulary.errors import DataError, OptionError
+from tacit.vocabulary.errors import DataError
 
 __all__ = ["prepare"]
 
@@ -67,7 +67,7 @@ def prepare(
     if not isinstance(data, DataFrame):
         files = find_files(data)
         mark = fingerprint(plan, [file.path for file in files], site=site, time=time)
-    if _recorded_mark(folder) == mark and mark is not None:
+    if recorded_mark(folder) == mark and mark is not None:
         return folder
     with utc(spark), one_sentence():
         frame = data if isinstance(data, DataFrame) else read_files(spark, files or ())
@@ -133,11 +133,14 @@ def _measure(base: DataFrame, plan: WatchPlan, rule: SiteRule, moment: TimeColum
     keys = [row[_SITE] for row in found if row[_SITE] is not None and row.timed]
     if not keys:
         raise DataError(f"no row has both a site and a time in column {moment.name}")
+    kept = sum(row.kept for row in found)
+    if kept == 0:
+        raise DataError("no row passes WHERE, so there is nothing to replay")
     return _Measured(
         sites=site_names(rule, keys),
         centres=tuple(_centre(found, index) for index in range(len(plan.centres))),
         rows=sum(row.timed for row in found if row[_SITE] is not None),
-        kept=sum(row.kept for row in found),
+        kept=kept,
         no_time=sum(row.rows - row.timed for row in found),
         no_site=sum(row.timed for row in found if row[_SITE] is None),
     )
@@ -203,18 +206,6 @@ def _grouping_kind(plan: WatchPlan) -> str | None:
     return None if plan.grouping is None else "member" if isinstance(plan.grouping, ByMember) else "key"
 
 
-def _recorded_mark(folder: Path) -> str | None:
-    """The fingerprint of the recording in the folder; OptionError when the folder holds something else."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
-    try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        mark = meta["fingerprint"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise OptionError(f"{folder} exists and is not a prepared recording; choose another folder") from None
-    return None if mark is None else str(mark)
-
-
 def _move(draft: Path, folder: Path, mark: str | None) -> None:
     """Put the finished draft in its place; an older recording there gives way only now."""
     draft.chmod(0o755)  # temporary folders are made private
@@ -225,7 +216,7 @@ def _move(draft: Path, folder: Path, mark: str | None) -> None:
         draft.rename(folder)
     except OSError:
         # Another process was quicker with the same recording; its copy is as good.
-        if mark is None or _recorded_mark(folder) != mark:
+        if mark is None or recorded_mark(folder) != mark:
             raise
     finally:
         shutil.rmtree(old, ignore_errors=True)

@@ -5,6 +5,8 @@
 - Nothing listens beyond loopback, and Spark's web page is off.
 - Time is UTC whatever the machine's zone is.
 - Everything that Spark writes for itself lies in the private folder, which goes away with the session.
+- An interrupt (or SIGTERM) that comes while Spark starts waits until Java can be told to stop, and then leaves neither
+  Java nor the folder behind, whoever called.
 """
 
 from __future__ import annotations
@@ -13,8 +15,12 @@ import atexit
 import os
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +28,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tacit.pipelines.java import Java, find_java
+from tacit.pipelines.signals import deliver, signals_wait
 from tacit.vocabulary.errors import MachineError, OptionError
 
 if TYPE_CHECKING:
@@ -39,6 +46,8 @@ class _Owned:
     session: SparkSession
     gateway: Any
     folder: Path
+    on_interrupt: Any  # what SIGINT did before, and what PySpark makes of it while the session lives
+    on_interrupt_open: Any
 
 
 _owned: _Owned | None = None
@@ -95,8 +104,16 @@ def close_session(spark: SparkSession) -> None:
     try:
         owned.session.stop()
     finally:
-        _end_java(owned.gateway)
+        _end_java(owned.gateway.proc, owned.gateway)
         shutil.rmtree(owned.folder, ignore_errors=True)
+        _restore_interrupt(owned)
+
+
+def _restore_interrupt(owned: _Owned) -> None:
+    """PySpark's handler cancels jobs of a Spark that is gone."""
+    here = threading.current_thread() is threading.main_thread()
+    if here and owned.on_interrupt is not None and signal.getsignal(signal.SIGINT) is owned.on_interrupt_open:
+        signal.signal(signal.SIGINT, owned.on_interrupt)
 
 
 def _close_at_exit() -> None:
@@ -145,19 +162,23 @@ def _start(
     for key, value in (_settings(folder, memory, java, short_work, verbose) | settings).items():
         conf.set(key, value)
     log_path = folder / "spark.log"
-    try:
-        with log_path.open("wb") as log, _environment(java, folder):
-            gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
-            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
-    except BaseException as error:
-        _forget_gateway()
-        reason = _last_words(log_path)
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, Exception):
-            raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
-        raise
-    _owned = _Owned(session, gateway, folder)
-    atexit.register(_close_at_exit)
+    gateway: Any = None
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with signals_wait() as waiting:
+        try:
+            with log_path.open("wb") as log, _environment(java, folder):
+                gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
+                session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        except BaseException as error:
+            _end_java(_java_in(error, launch_gateway) if gateway is None else gateway.proc, gateway)
+            reason = _last_words(log_path)
+            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, Exception):
+                raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
+            raise
+        _owned = _Owned(session, gateway, folder, on_interrupt, signal.getsignal(signal.SIGINT))
+        atexit.register(_close_at_exit)
+    deliver(waiting, lambda: close_session(session))
     return session
 
 
@@ -234,19 +255,29 @@ def _last_words(log_path: Path) -> str:
     return f" ({telling[0][:300]})" if telling else ""
 
 
-def _end_java(gateway: Any) -> None:
-    """Java ends when its standard input does; one that will not is ended."""
-    process = gateway.proc
+def _java_in(error: BaseException, launch: Any) -> Any:
+    """The Java that PySpark had started when it was cut short: only the frame it was started in knows of it."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is launch.__code__:
+            return frame.f_locals.get("proc")
+    return None
+
+
+def _end_java(process: Any, gateway: Any) -> None:
+    """Java ends when its standard input does; one that will not, or that never came to listen, is ended."""
     _forget_gateway()
-    gateway.shutdown()
+    if gateway is not None:
+        gateway.shutdown()
     if process is None:
         return
     process.stdin.close()
     try:
-        process.wait(_EXIT_TIMEOUT_S)
-    except Exception:
+        process.wait(0 if gateway is None else _EXIT_TIMEOUT_S)
+    except BaseException as error:
         process.kill()
         process.wait()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
 
 
 def _forget_gateway() -> None:

@@ -46,6 +46,7 @@ def check_csv(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
     """A reader for CSV files with a header: the same names in the same order, every row as wide as its header."""
     headers = {path: _header(path) for path in paths}
     for path, header in headers.items():
+        _check_header(path, header)
         _compare_headers(paths[0], headers[paths[0]], path, header)
     lines = not any(_start(path).startswith(_BOM) for path in paths)  # only the whole-file parser skips the mark
     reader, found = _look_at_csv(spark, paths, lines=lines)
@@ -156,6 +157,16 @@ def _text_kind(name: str) -> Column:
     return kind.otherwise(sf.lit("text"))
 
 
+def _check_header(path: Path, header: list[str]) -> None:
+    """Spark makes up names where a header has none, or one twice; who wrote the sentence would not find the column."""
+    if not any(name.strip() for name in header):
+        raise DataError(f"{path} has no header; its first line must name the columns")
+    folded = [name.strip().casefold() for name in header if name.strip()]
+    for name in folded:
+        if folded.count(name) > 1:
+            raise DataError(f"the header of {path} names the column {name} twice; give each its own name")
+
+
 def _compare_headers(first: Path, expected: list[str], path: Path, header: list[str]) -> None:
     if header == expected:
         return
@@ -214,7 +225,7 @@ def _header(path: Path) -> list[str]:
     try:
         with _open(path) as file:
             text = (line.decode("utf-8-sig", errors="replace") for line in file)
-            return next(csv.reader(text), [])
+            return next((row for row in csv.reader(text) if row), [])  # Spark passes over blank lines too
     except (OSError, EOFError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}") from None
 

@@ -19,6 +19,7 @@ from tacit.functions.evaluate import gradient, value
 from tacit.functions.expressions import Expression
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track
 from tacit.protocols._kernels import PER_MEMBER
+from tacit.recording.distance import distance
 from tacit.recording.engine import Change
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
@@ -240,11 +241,8 @@ def _judge_points(goal: Goal, values: _Values, sides: IntArray, said: FloatArray
     wrong_not = ~met & _holds(goal, values, -1.0)
     verdict.spurious += int(np.count_nonzero(wrong_met))
     verdict.missed += int(np.count_nonzero(wrong_not))
-    if isinstance(goal, Comparison):
-        f = values.of(goal.expression)
-        above = f - goal.threshold if goal.operator in (">", ">=") else goal.threshold - f
-        error = np.where(met, -above, above)
-        verdict.max_error = max(verdict.max_error, float(np.nanmax(error, initial=0.0)))
+    error = np.where(met, *(distance(goal, side, values.of, values.doubt) for side in (True, False)))
+    verdict.max_error = max(verdict.max_error, float(error[np.isfinite(error)].max(initial=0.0)))
 
 
 def _judge_tracking(goal: Track, values: _Values, said: FloatArray, verdict: Verdict) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.functions.goals import Goal, Track
-from tacit.language.plan import Every, WatchPlan, Window
+from tacit.language.plan import WatchPlan, Window
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
@@ -118,11 +118,3 @@ def _pane_shipping(window: Window, recording: Recording, physical: Physical) -> 
     extra = _message_bytes(physical, 2) - one
     pairs = rows_change_at(physical, panes)
     return {"messages": messages, "bytes": messages * one + max(0, pairs - messages) * extra}
-
-
-def with_window(plan_window: Window, *, rows: int | None = None, duration_us: int | None = None) -> Window:
-    """The same window with another length; the default step follows it."""
-    if rows is not None:
-        return Window("rows", Every(rows=max(1, rows // 100)), rows=rows)
-    assert duration_us is not None
-    return Window("time", Every(duration_us=max(1_000_000, duration_us // 100)), duration_us=duration_us)

@@ -1,7 +1,7 @@
 """From SQL text and data to a finished replay: what ``tacit.replay`` and the command line are made of.
 
 Everything that can be wrong with the sentence, the options or the paths is found before Spark is started, so that a
-mistake costs no time. Spark is used only to prepare the recording; without it the answer is one clear sentence.
+mistake costs no time. Spark is used only to prepare the recording; a recording that is there already needs none.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from tacit.vocabulary.errors import DataError, MachineError, OptionError
 __all__ = [
     "Run",
     "check_source",
+    "check_work",
     "file_name",
+    "kept",
     "prepared",
     "read_script",
     "record",
     "replay",
     "replay_prepared",
     "spark_room",
+    "work_folder",
 ]
 
 Progress = Callable[[int, int], None]
@@ -77,23 +80,30 @@ def replay(
         time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
         step: ``event`` checks after every event, ``pane`` after every pane.
         protocol: ``coordinator`` or ``broadcast``.
-        zone: ``ball`` or ``auto``.
+        zone: ``ball``, or ``auto`` for the best there is, which today is ``ball``; the report says which was used.
         policy: the order in which the coordinator asks sites: ``lru``, ``opposite`` or ``random``.
         seed: for the random policy.
         verify: let an omniscient observer judge every answer.
         functions: Python functions that the sentence may use over its aggregates.
-        plot: a picture of the replay is saved here.
-        work: a folder to keep the prepared recording in; the next replay of the same data starts from it.
+        plot: a picture of the replay is saved here (.png, .svg or .pdf).
+        work: a folder to keep the prepared recording in; the next replay of the same files starts from it, without
+            Spark.
         spark: a session to use. Without it one is opened at the first call and kept until the process ends.
         progress: hears (updates done, updates in all) now and then.
     """
     settings = Settings(protocol, step, zone, policy or Settings().policy, seed, verify).checked()
     plan = _the_watch(watch, functions)
+    folder = None if work is None else check_work(Path(work))
+    begin = clock.perf_counter()
     with readable(data) as source:
-        check_source(source, site)
-        session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
-        found = record(session, plan, source, site=site, time=time, work=None if work is None else Path(work))
-    finished = replay_prepared(plan, *found, settings, progress)
+        place = kept(plan, source, site=site, time=time, work=folder)
+        if place is not None:
+            recording = load(place)
+        else:
+            check_source(source, site)
+            session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
+            recording, _ = record(session, plan, source, site=site, time=time, work=folder)
+    finished = replay_prepared(plan, recording, clock.perf_counter() - begin, settings, progress)
     if plot is not None:
         from tacit.recording.plots import save_replay_plot
 
@@ -104,16 +114,19 @@ def replay(
 def read_script(path: Path) -> tuple[WatchPlan, ...]:
     """The watches of a file; OptionError when it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise OptionError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise OptionError(f"cannot read {path}: it is not text in UTF-8") from None
     plans = parse(text)
-    names = [plan.name for plan in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{path} holds {names.count(name)} watches named {name}; give each its own name")
+    names: dict[str, str] = {}
+    for plan in plans:
+        place = file_name(plan.name).casefold()  # files are named after watches, on some systems without case
+        if place in names:
+            both = plan.name if names[place] == plan.name else f"{names[place]} and {plan.name}"
+            raise OptionError(f"{path} holds two watches named {both}; give each its own name")
+        names[place] = plan.name
     return plans
 
 
@@ -168,6 +181,26 @@ def readable(data: Any) -> Iterator[Any]:
         yield path
 
 
+def check_work(work: Path) -> Path:
+    """The folder to keep recordings in; OptionError where there is something else."""
+    if work.exists() and not work.is_dir():
+        raise OptionError(f"{work} is not a folder, so no recording can be kept there")
+    return work
+
+
+def kept(plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None) -> Path | None:
+    """Where ``work`` holds the recording that the watch needs of the data as it is now; None where it does not.
+
+    Data that is not in files has no identity that outlives it, so its recordings are never found again.
+    """
+    if work is None or not isinstance(data, (str, Path, list, tuple)):
+        return None
+    from tacit.pipelines.fingerprint import is_prepared
+
+    place = work / file_name(plan.name)
+    return place if is_prepared(plan, data, site=site, time=time, folder=place) else None
+
+
 @contextmanager
 def prepared(
     spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
@@ -176,7 +209,7 @@ def prepared(
 
     With ``work`` it stays, under the watch's name there; otherwise nothing is left behind.
     """
-    with _folder(work) as folder:
+    with work_folder(work) as folder:
         place = folder / file_name(plan.name)
         yield spark_room().prepare(spark, plan, data, site=site, time=time, folder=place)
 
@@ -188,8 +221,6 @@ def record(
     begin = clock.perf_counter()
     with prepared(spark, plan, data, site=site, time=time, work=work) as folder:
         recording = load(folder)
-    if len(recording) == 0:
-        raise DataError("no row passes WHERE, so there is nothing to replay")
     return recording, clock.perf_counter() - begin
 
 
@@ -218,7 +249,8 @@ def replay_prepared(
 
 
 @contextmanager
-def _folder(work: Path | None) -> Iterator[Path]:
+def work_folder(work: Path | None) -> Iterator[Path]:
+    """The folder to keep recordings in, or one that goes away at the end."""
     if work is not None:
         yield work
         return
@@ -232,7 +264,7 @@ def _the_watch(watch: str | Path | WatchPlan, functions: Mapping[str, PythonFunc
     if isinstance(watch, Path) or (watch.endswith(".sql") and "\n" not in watch):
         path = Path(watch)
         try:
-            watch = path.read_text(encoding="utf-8")
+            watch = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
             raise OptionError(f"cannot read {path}: {reason.lower()}") from None

@@ -3,6 +3,9 @@
 threshold, margin    of a watch with one comparison         within      of a watch that tracks
 window               rows (500) or a duration (1h)          sites       the first n of the data's sites
 groups               that many, drawn with the seed         protocol, policy, step, seed
+
+Another window keeps the watch's step (EVERY), so that one thing varies. A default step that is longer than a window
+gives way to that window's own default; one that was written is never changed, and such a window is refused.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.functions.goals import Comparison, Track
-from tacit.language.plan import WatchPlan, Window
-from tacit.recording.replay import with_window
+from tacit.language.plan import Every, WatchPlan, Window
+from tacit.language.windows import CALENDAR_US, default_step
 from tacit.recording.settings import Settings
 from tacit.vocabulary.errors import OptionError
 
@@ -156,7 +159,7 @@ def changed_plan(plan: WatchPlan, name: str, value: Value) -> WatchPlan:
     """The plan with this parameter set; OptionError where the watch has no such parameter."""
     if name == "window":
         assert isinstance(value, Length)
-        return replace(plan, window=_resized(plan.window, value))
+        return replace(plan, window=_resized(plan.name, plan.window, value))
     goal = plan.goal
     if name == "within":
         if not isinstance(goal, Track):
@@ -178,15 +181,36 @@ def changed_plan(plan: WatchPlan, name: str, value: Value) -> WatchPlan:
     return plan
 
 
-def _resized(window: Window, length: Length) -> Window:
-    """Another length with the same step, so that only one thing varies; where that cannot be, the default step."""
-    default = with_window(window, **({"rows": length.amount} if length.rows else {"duration_us": length.amount}))
+def _resized(name: str, window: Window, length: Length) -> Window:
+    """Another length with the same step; the default of that length where a default step does not fit into it."""
+    kind = "rows" if length.rows else "time"
+    rows, duration_us = (length.amount, None) if length.rows else (None, length.amount)
     every = window.every
+    if not _fits(every, length):
+        if every != _default(window):
+            raise OptionError(
+                f"--vary window: {length} has no room for the step of {name}, EVERY {_step_text(every)}; "
+                "choose longer windows, or leave EVERY out of the watch"
+            )
+        every = default_step(kind, length.amount)
+    return Window(kind, every, rows, duration_us)
+
+
+def _fits(every: Every, length: Length) -> bool:
     if every.rows is not None:
-        fits = length.rows and every.rows <= length.amount
-    else:
-        fits = length.rows or (every.duration_us or 0) <= length.amount
-    return replace(default, every=every) if fits else default
+        return length.rows and every.rows <= length.amount
+    return length.rows or (every.duration_us or 0) <= length.amount
+
+
+def _default(window: Window) -> Every:
+    lengths = {"rows": window.rows, "time": window.duration_us, "since": CALENDAR_US.get(window.unit or "")}
+    return default_step(window.kind, lengths.get(window.kind))
+
+
+def _step_text(every: Every) -> str:
+    if every.rows is not None:
+        return f"{every.rows} ROWS"
+    return _length_text(every.duration_us or 0, rows=False)
 
 
 def changed_settings(settings: Settings, name: str, value: Value) -> Settings:

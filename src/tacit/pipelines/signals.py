@@ -1,0 +1,55 @@
+"""Signals that come while something half-made cannot be undone yet: they wait until it can."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["deliver", "signals_wait"]
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def signals_wait() -> Iterator[list[int]]:
+    """Inside, the first interrupt or request to end only gets onto the list; a second one interrupts at once.
+
+    Python runs handlers in the main thread only, so anywhere else nothing can come and nothing is changed.
+    """
+    waiting: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield waiting
+        return
+
+    def note(number: int, _frame: object) -> None:
+        waiting.append(number)
+        if len(waiting) > 1:
+            raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    held = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
+    for number in held:
+        signal.signal(number, note)
+    try:
+        yield waiting
+    finally:
+        for number in held:
+            if signal.getsignal(number) is note:  # PySpark may have put its own in the place
+                signal.signal(number, before[number])
+
+
+def deliver(waiting: list[int], clean_up: Callable[[], None]) -> None:
+    """Let the signals that waited do what they would have done, cleaning up first if that ends the work.
+
+    A handler that returns, because it only takes a note, lets the work go on.
+    """
+    try:
+        for number in waiting:
+            if signal.getsignal(number) is signal.SIG_DFL:  # ends the process on the spot
+                clean_up()
+            signal.raise_signal(number)
+    except BaseException:
+        clean_up()
+        raise

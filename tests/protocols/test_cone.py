@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.protocols._kernels_quiet import in_cone
@@ -20,6 +20,7 @@ def _in_cone(drift: FloatArray, tip: FloatArray, radius: float) -> bool:
     return bool(in_cone(drift @ drift, drift @ tip, tip @ tip, radius**2))
 
 
+@settings(deadline=None)  # kernels may have to be compiled
 @given(
     st.integers(0, 2**32 - 1), st.integers(1, 6), st.floats(0.01, 0.95), st.floats(0.0, 1.0), st.floats(0.0, 1.3),
     st.sampled_from([1e-6, 1.0, 1e6]),

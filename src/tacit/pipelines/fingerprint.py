@@ -16,7 +16,7 @@ from tacit.language.plan import WatchPlan
 
 __all__ = ["FORMAT", "fingerprint"]
 
-FORMAT = 1  # of the prepared folder; raise it when the meaning of its files changes
+FORMAT = 2  # of the prepared folder; raise it when the meaning of its files changes
 
 
 def fingerprint(plan: WatchPlan, files: Sequence[Path], *, site: str, time: str) -> str:

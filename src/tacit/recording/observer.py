@@ -25,7 +25,7 @@ from tacit.recording.updates import Updates
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
 
-__all__ = ["Verdict", "judge", "rows_change_at", "truth_along"]
+__all__ = ["Verdict", "judge", "rows_change_at", "rows_come_and_go", "truth_along"]
 
 _TOLERANCE = 2.0**-44
 _POINTS = 1 << 19
@@ -125,7 +125,7 @@ class _Timeline:
 
 def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
     """Blocks of (group, step, true vector), for every step at which a group's rows changed."""
-    row_added, row_removed = _when(physical, updates)
+    row_added, row_removed = rows_come_and_go(physical, updates)
     blocks = _member_blocks if physical.mode == PER_MEMBER else _key_blocks
     for groups, steps, totals in blocks(physical, updates, row_added, row_removed):
         d = physical.dimension
@@ -136,7 +136,7 @@ def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray
         yield groups, steps, np.asarray(points, dtype=np.float64) * physical.scale
 
 
-def _when(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
+def rows_come_and_go(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
     """The step that adds each row and the step that removes it (the number of steps: never)."""
     rows = len(physical.rows)
     step_of: IntArray = np.cumsum(updates.last) - updates.last
@@ -326,7 +326,7 @@ def rows_change_at(physical: Physical, updates: Updates) -> int:
     """How many (update, group) pairs have rows that came or went: what shipping every pane would carry."""
     update_of = np.arange(len(updates.site))
     each = Updates(updates.site, updates.lo, updates.hi, updates.time, np.ones_like(updates.last), updates.panes)
-    added, removed = _when(physical, each)
+    added, removed = rows_come_and_go(physical, each)
     when = np.concatenate([added, removed])
     row = np.tile(np.arange(len(physical.rows)), 2)
     used = when < len(update_of)

@@ -119,15 +119,15 @@ def _one(
 
     bar.say(f"{plan.name}: reading")
     recording, seconds = record(spark, plan, data, site=site, time=time, work=work)
-    story = _explained(plan, recording) if plan.explain else {}
+    story = _explained(plan, recording, settings.step) if plan.explain else {}
     return replay_prepared(plan, recording, seconds, settings, bar.measured(f"{plan.name}: replaying")), story
 
 
-def _explained(plan: WatchPlan, recording: Any) -> dict[str, Any]:
+def _explained(plan: WatchPlan, recording: Any, step: str) -> dict[str, Any]:
     from tacit.language.explain import describe, explain_text
     from tacit.recording.prediction import predict
 
-    prediction = predict(plan, recording)
+    prediction = predict(plan, recording, step=step)
     text = f"{explain_text(plan)}\n{prediction.text()}"
     return {"explain": {**describe(plan), "predicted": prediction.as_dict(), "text": text}}
 

@@ -106,3 +106,23 @@ def test_wrong_arguments(changes: dict[str, object], kind: str, words: str) -> N
     arguments = {"watch": WATCH, "data": table(), "site": "place", "time": "at", **changes}
     with pytest.raises(getattr(tacit, kind), match=words):
         tacit.replay(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_spread_that_is_tiny_beside_the_mean(spark: SparkSession) -> None:
+    """Squares around a centre that is only near the mean would lose every digit of the spread."""
+    rng = np.random.default_rng(3)
+    k = np.arange(300)
+    y = rng.normal(0.0, 1.0, 300)
+    x = 1e9 + 1e-3 * (y * np.sin(k / 20.0) + rng.normal(0.0, 0.3, 300))
+    data = pa.table({"place": [f"p{j % 3}" for j in k], "at": k, "x": x, "y": y})
+    watch = "CREATE WATCH c AS SELECT CORR(x, y) AS c FROM t WINDOW LAST 10 ROWS ALERT WHEN c > 0.3"
+    report = tacit.replay(watch, data, site="place", time="at", verify=True, spark=spark)
+    above = [False]
+    for end in range(1, 301):
+        rows = np.concatenate([np.arange(site, end, 3)[-10:] for site in range(3)])
+        deviation = x[rows] - 1e9  # exact
+        above.append(len(rows) > 1 and bool(np.corrcoef(deviation, y[rows])[0, 1] > 0.3))
+    truth = np.flatnonzero(np.diff(above))
+    assert len(truth) > 3
+    assert [alert.update for alert in report.alerts] == truth.tolist()
+    assert (report.crossings, report.missed, report.spurious) == (len(truth), 0, 0)

@@ -146,15 +146,15 @@ def _one(plan: WatchPlan, place: Path, seconds: float, settings: Settings, bar: 
     begin = clock.perf_counter()
     recording = load(place)
     seconds += clock.perf_counter() - begin
-    story = _explained(plan, recording) if plan.explain else {}
+    story = _explained(plan, recording, settings.step) if plan.explain else {}
     return replay_prepared(plan, recording, seconds, settings, bar.measured(f"{plan.name}: replaying")), story
 
 
-def _explained(plan: WatchPlan, recording: Any) -> dict[str, Any]:
+def _explained(plan: WatchPlan, recording: Any, step: str) -> dict[str, Any]:
     from tacit.language.explain import describe, explain_text
     from tacit.recording.prediction import predict
 
-    prediction = predict(plan, recording)
+    prediction = predict(plan, recording, step=step)
     text = f"{explain_text(plan)}\n{prediction.text()}"
     return {"explain": {**describe(plan), "predicted": prediction.as_dict(), "text": text}}
 

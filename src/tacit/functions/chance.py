@@ -47,7 +47,15 @@ from numpy.typing import ArrayLike
 
 from tacit.vocabulary.arrays import FloatArray
 
-__all__ = ["balanced_messages", "broadcast_messages", "collected_messages", "hoeffding", "markov", "rate"]
+__all__ = [
+    "balanced_messages",
+    "broadcast_messages",
+    "collected_messages",
+    "hoeffding",
+    "markov",
+    "rate",
+    "together_messages",
+]
 
 
 def markov(variance: ArrayLike, items: ArrayLike, distance: ArrayLike, *, old: bool = True) -> FloatArray:
@@ -109,6 +117,15 @@ def balanced_messages(violations: float) -> float:
     50.0
     """
     return 5.0 * violations
+
+
+def together_messages(violations: float) -> float:
+    """The coordinator's cost when the sites that violate at one step balance among themselves: report and slack each.
+
+    >>> together_messages(10)
+    20.0
+    """
+    return 2.0 * violations
 
 
 def collected_messages(violations: float, sites: int) -> float:

@@ -147,8 +147,12 @@ def _measure(base: DataFrame, plan: WatchPlan, rule: SiteRule, moment: TimeColum
 
 
 def _centre(found: list[Row], index: int) -> float:
-    count = sum(row[f"centre_count{index}"] for row in found)
-    return rough(sum(row[f"centre_sum{index}"] or 0.0 for row in found) / count) if count else 0.0
+    counted = [row for row in found if row[f"centre_count{index}"]]
+    if not counted:
+        return 0.0
+    mean = sum(row[f"centre_sum{index}"] for row in counted) / sum(row[f"centre_count{index}"] for row in counted)
+    low, high = (row[f"centre_low{index}"] for row in counted), (row[f"centre_high{index}"] for row in counted)
+    return rough(mean, min(low), max(high))
 
 
 def _write(

@@ -6,7 +6,7 @@ is part of a pane's variance. Members of GROUP BY EACH stay rows, because a row 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from tacit.recording.stream import Recording
 from tacit.recording.updates import site_major
 from tacit.vocabulary import FloatArray, IntArray
 
-__all__ = ["Items", "items_of"]
+__all__ = ["Items", "Walk", "items_of"]
 
+_STRIDES_MAX = 2_000  # looked at
 _ITEMS_MAX = 2_000_000  # sites times panes; panes are joined until they fit
 _UNITS_US = {
     "minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000, "week": 7 * 86_400_000_000,
@@ -27,10 +28,23 @@ _UNITS_US = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """A site's window before and after each of K strides (n, K, width)."""
+
+    before: FloatArray
+    after: FloatArray
+    changes: IntArray  # (n, K): items that came or left; one that starts again leaves all at once
+    items: int  # in a stride
+    each: float  # how many strides of the recording each of these stands for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Items:
     """Power sums of n sites' items per group, over all items of a site; ``width`` counts the weight, if any."""
 
     per_window: float  # N
+    period: float | None  # items after which a window that grows starts again, inf if never; None: it slides
+    phase: float  # items from such a start to the first one
     count: IntArray  # (n,) items of each site
     total: FloatArray  # (n, G, width)
     square: FloatArray  # (n, G, width): of each column
@@ -41,15 +55,39 @@ class Items:
     place: IntArray
     sums: FloatArray
 
-    def windows(self) -> FloatArray:
-        """Sums of consecutive whole windows (n, K, width) of a watch without groups."""
-        n = max(1, round(self.per_window))
-        windows = int(self.count.min(initial=0)) // n if len(self.count) else 0
-        out = np.zeros((len(self.count), windows, self.sums.shape[1]))
-        which = self.place // n
-        used = which < windows
-        np.add.at(out, (self.site[used], which[used]), self.sums[used])
-        return out
+    def walk(self) -> Walk | None:
+        """How the window of a watch without groups moved, in short strides; None when there are not two to compare.
+
+        The strides are short because a window moves evenly over short times: the square of one long move would count
+        as many exits as a walk at random makes that gets as far.
+        """
+        longest = int(self.count.max(initial=0))
+        length = longest if self.period == np.inf else max(1, round(self.period or self.per_window))
+        stride = max(1, min(length // 8, longest // 256))
+        places = longest // stride
+        if places < 2:
+            return None
+        step = np.unique(np.linspace(1, places - 1, min(places - 1, _STRIDES_MAX)).astype(np.int64))
+        (lo, hi), (lo_after, hi_after) = (self._edges(at * stride, length) for at in (step, step + 1))
+        total = np.concatenate([np.zeros((1, self.sums.shape[1])), np.cumsum(self.sums, axis=0)])
+        came, left = hi_after - hi, lo_after - lo
+        changes = came + (left if self.period is None else np.minimum(left, 1))
+        return Walk(total[hi] - total[lo], total[hi_after] - total[lo_after], changes, stride, (places - 1) / len(step))
+
+    def _edges(self, end: IntArray, length: int) -> tuple[IntArray, IntArray]:
+        """The items that are not 0 of each site's window (n, K) when so many items have passed, as ranges."""
+        until = np.minimum(end, self.count[:, None])  # a site without more rows stays as it is
+        if self.period is None:
+            since = np.maximum(0, until - length)
+        elif self.period == np.inf:
+            since = np.zeros_like(until)
+        else:
+            began = (end - 1 + self.phase) // length * length - self.phase
+            since = np.minimum(np.maximum(0, np.ceil(began)).astype(np.int64), until)
+        across = int(self.count.max(initial=0)) + 1
+        site = np.arange(len(self.count))[:, None] * across
+        key = self.site * across + self.place
+        return np.searchsorted(key, site + since), np.searchsorted(key, site + until)
 
 
 def items_of(physical: Physical, recording: Recording, window: Window) -> Items:
@@ -57,6 +95,7 @@ def items_of(physical: Physical, recording: Recording, window: Window) -> Items:
     order, start = site_major(recording)
     site = recording.site[order].astype(np.int64)
     rows_of = np.diff(start)
+    period, phase = np.inf if window.kind == "all" else None, 0.0
     if window.kind == "rows" or physical.mode == PER_MEMBER or len(order) == 0:
         place = np.arange(len(order)) - start[site]
         count = rows_of.astype(np.int64)
@@ -72,11 +111,13 @@ def items_of(physical: Physical, recording: Recording, window: Window) -> Items:
         place = (recording.t[order] - recording.t[0]) // item
         count = np.full(len(rows_of), int(place.max()) + 1, dtype=np.int64)
         per_window = max(1.0, span / item)
+        if window.kind == "since":
+            period, phase = 2.0 * span / item, float(int(recording.t[0]) % (2 * span)) / item
     per_window = min(per_window, float(count.max(initial=1)))
     if physical.mode == PER_MEMBER:
         return _by_member(physical, site, per_window, count)
     group = physical.group if physical.mode == PER_KEY else np.zeros(len(order), dtype=np.int64)
-    return _by_key(physical, site, place, group, per_window, count)
+    return replace(_by_key(physical, site, place, group, per_window, count), period=period, phase=phase)
 
 
 def _seconds_of(window: Window, recording: Recording) -> int:
@@ -109,7 +150,7 @@ def _by_key(
     low, high = _range(at[1], sums, groups)
     idle = np.bincount(at[1], minlength=groups) < count.sum()
     low[idle], high[idle] = np.minimum(low[idle], 0.0), np.maximum(high[idle], 0.0)
-    return Items(per_window, count, total, square, cross, low, high, item_site, item_place, sums)
+    return Items(per_window, None, 0.0, count, total, square, cross, low, high, item_site, item_place, sums)
 
 
 def _by_member(physical: Physical, site: IntArray, per_window: float, count: IntArray) -> Items:
@@ -133,7 +174,9 @@ def _by_member(physical: Physical, site: IntArray, per_window: float, count: Int
     if len(physical.shared):
         low, high = np.minimum(low, physical.shared.min(axis=0)), np.maximum(high, physical.shared.max(axis=0))
     none = np.empty(0, dtype=np.int64)
-    return Items(per_window, count, out[0], out[1], out[2], low, high, none, none, np.empty((0, has.shape[1])))
+    return Items(
+        per_window, None, 0.0, count, out[0], out[1], out[2], low, high, none, none, np.empty((0, has.shape[1]))
+    )
 
 
 def _range(group: IntArray, values: FloatArray, groups: int) -> tuple[FloatArray, FloatArray]:

@@ -1,8 +1,8 @@
 """The omniscient observer: it sees all rows of all sites and judges every answer at every step.
 
-It shares nothing with the engine but the recording: totals are prefix sums in extended precision over all sites at
-once, expressions are evaluated by plain NumPy. A (group, step) pair is judged when the step touched the group; between
-such steps neither the truth nor the answer can change.
+It shares nothing with the engine but the recording: totals are prefix sums over all sites at once (of whole numbers,
+hence exact, except under GROUP BY EACH), expressions are evaluated by plain NumPy. A (group, step) pair is judged when
+the step touched the group; between such steps neither the truth nor the answer can change.
 
 Tolerance: a sum of doubles is known to a few units in the last place of the sum of their sizes. An answer counts as
 wrong only if it is also wrong after every component is moved by 2^-44 of that, to first order.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from tacit.recording.updates import Updates
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
 
-__all__ = ["Verdict", "judge", "rows_change_at", "truth_along"]
+__all__ = ["Verdict", "judge", "rows_change_at", "rows_come_and_go", "truth_along"]
 
 _TOLERANCE = 2.0**-44
 _POINTS = 1 << 19
+_LAYERS = 6
 
 
 @dataclass(slots=True)
@@ -126,7 +128,7 @@ class _Timeline:
 
 def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
     """Blocks of (group, step, true vector), for every step at which a group's rows changed."""
-    row_added, row_removed = _when(physical, updates)
+    row_added, row_removed = rows_come_and_go(physical, updates)
     blocks = _member_blocks if physical.mode == PER_MEMBER else _key_blocks
     for groups, steps, totals in blocks(physical, updates, row_added, row_removed):
         d = physical.dimension
@@ -137,7 +139,7 @@ def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray
         yield groups, steps, np.asarray(points, dtype=np.float64) * physical.scale
 
 
-def _when(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
+def rows_come_and_go(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
     """The step that adds each row and the step that removes it (the number of steps: never)."""
     rows = len(physical.rows)
     step_of: IntArray = np.cumsum(updates.last) - updates.last
@@ -167,7 +169,7 @@ def _key_blocks(
     group_of_row = physical.group if len(physical.group) else np.zeros(len(physical.rows), dtype=np.int64)
     row = np.tile(np.arange(len(physical.rows)), 2)
     step = np.concatenate([added, removed])
-    sign = np.repeat([1.0, -1.0], len(physical.rows))
+    sign = np.repeat([1, -1], len(physical.rows))
     used = step < updates.steps
     row, step, sign = row[used], step[used], sign[used]
     group = group_of_row[row]
@@ -175,25 +177,52 @@ def _key_blocks(
     row, step, sign, group = row[order], step[order], sign[order], group[order]
     if len(row) == 0:
         return
-    counted = np.concatenate([physical.rows, np.ones((len(physical.rows), 1))], axis=1)
+    layers, units, column = _whole_layers(physical.rows, len(row))
     ends = np.flatnonzero(np.append((group[1:] != group[:-1]) | (step[1:] != step[:-1]), True))
-    carried = np.zeros(physical.rows.shape[1] + 1, dtype=np.longdouble)
+    carried = np.zeros(len(units), dtype=np.int64)
     current = -1
     begin = 0
     for stop in range(0, len(ends), _POINTS):
         part = ends[stop : stop + _POINTS]
         span = slice(begin, int(part[-1]) + 1)
-        deltas = counted[row[span]].astype(np.longdouble) * sign[span, None]
-        running = np.cumsum(deltas, axis=0)
+        running = np.cumsum(layers[row[span]] * sign[span, None], axis=0)
         starts = np.flatnonzero(np.append(True, group[span][1:] != group[span][:-1]))
-        base = np.zeros((len(starts), running.shape[1]), dtype=np.longdouble)
+        base = np.zeros((len(starts), running.shape[1]), dtype=np.int64)
         base[1:] = running[starts[1:] - 1]
         if group[begin] == current:
             base[0] = -carried
         which = np.searchsorted(starts, part - begin, side="right") - 1
         totals = running[part - begin] - base[which]
         carried, current, begin = totals[-1], int(group[part[-1]]), int(part[-1]) + 1
-        yield group[part], step[part], np.where(totals[:, -1:] == 0, 0, totals[:, :-1])  # no rows: no rounding left
+        sums: Any = np.zeros((len(part), physical.rows.shape[1]), dtype=np.longdouble)
+        for k in reversed(range(len(units))):  # from the small to the large: only this rounds
+            sums[:, column[k]] += totals[:, k].astype(np.longdouble) * units[k]
+        yield group[part], step[part], sums
+
+
+def _whole_layers(rows: FloatArray, count: int) -> tuple[IntArray, list[float], list[int]]:
+    """The columns as layers of whole numbers, so small that ``count`` of them add up in 64 bits; units and columns.
+
+    A running sum that rounds remembers a large value after it has left the window; these forget it.
+    """
+    bits = 62 - int(np.ceil(np.log2(count + 1)))
+    layers: list[IntArray] = []
+    units: list[float] = []
+    column: list[int] = []
+    for j in range(rows.shape[1]):
+        rest = rows[:, j].copy()
+        unit = max(5e-324, 2.0 ** float(np.frexp(np.abs(rest).max(initial=0.0))[1] - bits))
+        for _ in range(_LAYERS):
+            whole = np.rint(rest / unit)
+            layers.append(whole.astype(np.int64))
+            units.append(unit)
+            column.append(j)
+            rest -= whole * unit
+            unit *= 2.0**-bits
+            if unit < 1e-300 or not rest.any():
+                break
+    none = np.empty((len(rows), 0), dtype=np.int64)
+    return np.concatenate([none, *(layer[:, None] for layer in layers)], axis=1), units, column
 
 
 def _member_blocks(
@@ -324,7 +353,7 @@ def rows_change_at(physical: Physical, updates: Updates) -> int:
     """How many (update, group) pairs have rows that came or went: what shipping every pane would carry."""
     update_of = np.arange(len(updates.site))
     each = Updates(updates.site, updates.lo, updates.hi, updates.time, np.ones_like(updates.last), updates.panes)
-    added, removed = _when(physical, each)
+    added, removed = rows_come_and_go(physical, each)
     when = np.concatenate([added, removed])
     row = np.tile(np.arange(len(physical.rows)), 2)
     used = when < len(update_of)

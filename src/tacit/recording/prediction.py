@@ -5,9 +5,10 @@ Two statements, kept apart because they are worth different things:
 - *bounds*, under the seed's assumptions (section 5): rows independent and alike over time, the estimate at the mean.
   D is the certified safe radius there; the bounds are on the chance that a site violates in a window, summed over
   sites and groups.
-- an *estimate* for this recording: the vectors of its consecutive disjoint windows, how far sites moved between them
-  against the safe radius at each. It drops both assumptions (real windows vary more than independent rows would, and
-  the distance from the threshold changes), so it is the better guide, and it is no bound.
+- an *estimate* for this recording: how far its windows moved in strides of an eighth of a window, against the safe
+  radius at each. It drops both assumptions (real windows vary more than independent rows would, and the distance from
+  the threshold changes), so it is the better guide, and it is no bound. Watches with groups have only the random walk
+  of independent rows.
 
 Items are rows for windows by rows, else panes; each site's items are compared with its own mean, for a drift is a
 change of the site's own vector. In the weighted form a row adds m - w e to the drift mass, in the sums form m.
@@ -20,10 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from tacit.functions.chance import balanced_messages, broadcast_messages, collected_messages, hoeffding, markov, rate
+from tacit.functions.chance import (
+    balanced_messages,
+    broadcast_messages,
+    collected_messages,
+    hoeffding,
+    markov,
+    rate,
+    together_messages,
+)
 from tacit.language.plan import WatchPlan
 from tacit.protocols._kernels import ONE_GROUP
-from tacit.recording.items import Items, items_of
+from tacit.recording.items import Items, Walk, items_of
 from tacit.recording.physical import Physical, physical_plan
 from tacit.recording.stream import Recording
 from tacit.recording.updates import updates_of
@@ -45,7 +54,7 @@ class Prediction:
     violations_markov: float  # expected violations per window, at most; v' at the mean
     violations_markov_old: float  # v' an old window
     violations_hoeffding: float  # v' an old window, components within the recorded range
-    inflation: float | None  # how much more windows vary than independent items would; None where not measured
+    inflation: float | None  # how much more windows move than with independent items; None where not measured
     violations: float  # estimate for the whole recording
     coordinator_low: float
     coordinator_high: float
@@ -75,7 +84,7 @@ class Prediction:
             "predicted cost of this recording (estimate):",
         ]
         if self.inflation is not None:
-            lines.append(f"  its windows vary {self.inflation:.3g} times as much as independent rows would")
+            lines.append(f"  its windows move {self.inflation:.3g} times as much as with independent rows")
         lines += [
             f"  about {self.violations:,.0f} violations: {self.coordinator_low:,.0f} to {self.coordinator_high:,.0f} "
             f"messages with the coordinator, {self.broadcast:,.0f} by broadcast",
@@ -89,8 +98,12 @@ class Prediction:
         return "\n".join(lines)
 
 
-def predict(plan: WatchPlan, recording: Recording) -> Prediction:
-    """The cost of the watch over this recording, without replaying it."""
+def predict(plan: WatchPlan, recording: Recording, *, step: str = "event") -> Prediction:
+    """The cost of the watch over this recording, without replaying it.
+
+    With ``step`` pane all sites that violate in a pane may balance among themselves, which is the cheapest there.
+    """
+    together = step == "pane" and plan.window.every.rows is None
     physical = physical_plan(plan, recording)
     items = items_of(physical, recording, plan.window)
     n, sites = items.per_window, physical.sites
@@ -101,9 +114,10 @@ def predict(plan: WatchPlan, recording: Recording) -> Prediction:
     to_vector = _to_vector(physical, items)
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.where(to_vector > 0.0, zones.radius / to_vector, np.inf)
+    walk = items.walk() if physical.mode == ONE_GROUP else None
     inflation: float | None = None
-    if physical.mode == ONE_GROUP:
-        violations, inflation = _along(physical, items, variance[:, 0].sum(axis=1))
+    if walk is not None:
+        violations, inflation = _along(physical, walk, items.per_window, variance[:, 0].sum(axis=1))
     else:
         per_window = np.minimum(rate(variance, n, distance, spread).sum(axis=1), n)
         violations = float((per_window * items.count).sum() / n)
@@ -115,7 +129,8 @@ def predict(plan: WatchPlan, recording: Recording) -> Prediction:
         violations_markov_old=float(markov(variance, n, distance).sum()),
         violations_hoeffding=float(hoeffding(variance, spread, n, distance).sum()),
         inflation=inflation, violations=violations,
-        coordinator_low=balanced_messages(violations), coordinator_high=collected_messages(violations, sites),
+        coordinator_low=together_messages(violations) if together else balanced_messages(violations),
+        coordinator_high=collected_messages(violations, sites),
         broadcast=broadcast_messages(violations, sites), centralised=len(recording),
         pane_shipping=len(updates_of(recording, plan.window, step="pane").site),
     )  # fmt: skip
@@ -153,28 +168,25 @@ def _to_vector(physical: Physical, items: Items) -> FloatArray:
     return np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0.0)
 
 
-def _along(physical: Physical, items: Items, variance: FloatArray) -> tuple[float, float | None]:
-    """Expected violations of the whole recording from its disjoint windows, and how much more these vary."""
-    windows = items.windows()
-    d, n, count = physical.dimension, physical.sites, windows.shape[1]
-    if count < 2:
-        return 0.0, None
+def _along(physical: Physical, walk: Walk, per_window: float, variance: FloatArray) -> tuple[float, float | None]:
+    """Expected violations of the whole recording from its strides, and how much more its windows move."""
+    d, n, count = physical.dimension, physical.sites, walk.before.shape[1]
     if physical.weighted:
-        weight = windows[..., d]
+        was, weight = walk.before[..., d], walk.after[..., d]
         with np.errstate(divide="ignore", invalid="ignore"):
-            e = np.nan_to_num(windows[..., :d].sum(axis=0) / weight.sum(axis=0)[:, None])
-        mass = windows[:, 1:, :d] - windows[:, :-1, :d] - np.diff(weight, axis=1)[..., None] * e[None, :-1]
-        to_vector = np.divide(1.0, weight[:, 1:], out=np.zeros_like(weight[:, 1:]), where=weight[:, 1:] > 0.0)
+            e = np.nan_to_num(walk.before[..., :d].sum(axis=0) / was.sum(axis=0)[:, None])
+        mass = walk.after[..., :d] - walk.before[..., :d] - (weight - was)[..., None] * e
+        to_vector = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0.0)
     else:
-        e = windows.sum(axis=0)
-        mass = windows[:, 1:] - windows[:, :-1]
+        e = walk.before.sum(axis=0)
+        mass = walk.after - walk.before
         to_vector = np.full(mass.shape[:2], float(n))
     zones = physical.monitor.zones(count)
     physical.monitor.refresh(zones, np.arange(count), e)
     moved = (mass**2).sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        exits = moved * (to_vector / zones.radius[:-1]) ** 2
-    exits = np.where(moved > 0.0, np.minimum(exits, items.per_window), 0.0)
-    independent = 2.0 * items.per_window * variance.mean()
+        exits = moved * (to_vector / zones.radius) ** 2
+    exits = np.where(moved > 0.0, np.minimum(exits, np.minimum(walk.changes, walk.items)), 0.0)
+    independent = 2.0 * min(walk.items, per_window) * variance.mean()
     inflation = float(moved.mean() / independent) if independent > 0.0 else None
-    return float(exits.sum() * items.count.mean() / (items.per_window * (count - 1))), inflation
+    return float(exits.sum() * walk.each), inflation

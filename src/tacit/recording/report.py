@@ -10,10 +10,12 @@ import numpy as np
 
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
+from tacit.protocols._kernels import PER_KEY
 from tacit.recording.engine import Change
+from tacit.recording.observer import rows_come_and_go
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
-from tacit.vocabulary.answers import MET
+from tacit.vocabulary.answers import MET, NOT_MET
 
 __all__ = ["Alert", "Report", "alerts_of", "iso_time"]
 
@@ -91,8 +93,10 @@ def iso_time(time_us: int) -> str:
 def alerts_of(
     physical: Physical, updates: Updates, changes: list[Change], groups: tuple[str, ...] | None
 ) -> list[Alert]:
-    """Every change of answer, in order. Before the first rows a condition counts as not met."""
+    """Every change of answer, in order. Before its first rows a condition counts as not met."""
     goal = physical.goal
+    if not isinstance(goal, Track):
+        changes = _met_from_the_start(physical, updates, changes)
     expression = goal.expression if isinstance(goal, Comparison | Track) else physical.outputs[0][1]
     met = np.zeros(physical.groups, dtype=np.bool_)
     said = np.full(physical.groups, np.nan)
@@ -119,6 +123,41 @@ def alerts_of(
             name = None if groups is None else groups[int(change.groups[k])]
             alerts.append(Alert(at, side, number, name, change.update))
     return alerts
+
+
+def _met_from_the_start(physical: Physical, updates: Updates, changes: list[Change]) -> list[Change]:
+    """What holds of no rows at all (a sum below 5) is said with a group's first row, not before the first step."""
+    initial = changes[0]
+    early = initial.sides == MET
+    if initial.update >= 0 or not early.any() or not len(updates.site):
+        return changes
+    ends = np.flatnonzero(updates.last)
+    first = np.zeros(physical.groups, dtype=np.int64)
+    if physical.mode == PER_KEY:
+        added, _ = rows_come_and_go(physical, updates)
+        first = np.full(physical.groups, updates.steps, dtype=np.int64)
+        np.minimum.at(first, physical.group, added)
+    early &= first[initial.groups] < updates.steps
+    found = [Change(-1, initial.groups, np.where(initial.sides == MET, NOT_MET, initial.sides), initial.estimates)]
+    for step in np.unique(first[initial.groups[early]]).tolist():
+        here = early & (first[initial.groups] == step)
+        found.append(
+            Change(int(ends[step]), initial.groups[here], initial.sides[here], initial.estimates[here])
+        )  # fmt: skip
+    found += changes[1:]
+    found.sort(key=lambda change: change.update)  # stable
+    return _last_of_each_update(found)
+
+
+def _last_of_each_update(changes: list[Change]) -> list[Change]:
+    """Of several changes of one group at one update only the last was an answer."""
+    kept: list[Change] = []
+    for change, after in zip(changes, [*changes[1:], None], strict=True):
+        keep = np.ones(len(change.groups), dtype=np.bool_)
+        if after is not None and after.update == change.update:
+            keep = ~np.isin(change.groups, after.groups)
+        kept.append(Change(change.update, change.groups[keep], change.sides[keep], change.estimates[keep]))
+    return kept
 
 
 def _side(goal: object, met: bool) -> str:

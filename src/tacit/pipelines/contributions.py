@@ -1,24 +1,20 @@
 """What a row adds to each statistic, as native Spark expressions around measured centres.
 
-Second moments are sums of squares around a centre near the mean, because sums of squares around 0 lose most of their
-digits when a mean is large beside its spread. The centre only has to be near, measured by the range of the data: it is
-rounded to 8 significant bits, or to a 16th of the range where that is finer, so that subtracting it from typical data
-is exact and a recount of the same rows gives the same centre. The centre of a constant is the constant.
+Second moments are sums of squares around a centre, because sums of squares around 0 lose most of their digits when a
+mean is large beside its spread. The centre is the median of a few rows drawn by their hash: it lies among most rows
+even where others are far out (a mean does not), and the same rows give the same centre however they are stored.
 """
 
 from __future__ import annotations
-
-import math
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from tacit.language.plan import WatchPlan
 
-__all__ = ["centre_sums", "contribution", "literal", "rough", "where"]
+__all__ = ["DRAWS", "centre_draws", "contribution", "literal", "where"]
 
-_BITS = 8
-_RANGE_BITS = 4
+DRAWS = 7  # odd: their median is one of them
 
 
 def where(plan: WatchPlan) -> Column:
@@ -26,37 +22,16 @@ def where(plan: WatchPlan) -> Column:
     return sf.coalesce(sf.expr(plan.where), sf.lit(False)) if plan.where else sf.lit(True)
 
 
-def centre_sums(plan: WatchPlan, counts: Column) -> list[Column]:
-    """Four aggregates per centre: the sum, number, least and greatest of its finite values in rows that count."""
+def centre_draws(plan: WatchPlan, counts: Column, *identity: Column) -> list[Column]:
+    """Aggregates that draw DRAWS values of each centre from the rows that count: those whose hashes are least."""
     aggregates = []
     for index, text in enumerate(plan.centres):
         value = sf.when(counts, sf.expr(text).cast("double"))
-        finite = sf.when(sf.abs(value) < float("inf"), value)
-        aggregates += [
-            sf.sum(finite).alias(f"centre_sum{index}"),
-            sf.count(finite).alias(f"centre_count{index}"),
-            sf.min(finite).alias(f"centre_low{index}"),
-            sf.max(finite).alias(f"centre_high{index}"),
-        ]
+        finite = sf.abs(value) < float("inf")
+        for k in range(DRAWS):
+            drawn = sf.struct(sf.xxhash64(*identity, sf.lit(k)).alias("order"), value.alias("value"))
+            aggregates.append(sf.min(sf.when(finite, drawn)).alias(f"draw{index}_{k}"))
     return aggregates
-
-
-def rough(value: float, low: float, high: float) -> float:
-    """A mean to 8 significant bits, or to a 16th of the range of its values where that is finer.
-
-    >>> rough(1012.7, 900.0, 1100.0), rough(-0.3, -1.0, 1.0), rough(0.0, -1.0, 1.0), rough(float("nan"), 0.0, 1.0)
-    (1012.0, -0.30078125, 0.0, 0.0)
-    >>> rough(1e9 + 0.3, 1e9, 1e9 + 1.0), rough(0.3, 0.1, 0.1)
-    (1000000000.3125, 0.1)
-    """
-    if not math.isfinite(value):
-        return 0.0
-    if low == high:
-        return low
-    exponent = math.frexp(value)[1] - _BITS
-    if math.isfinite(high - low):
-        exponent = min(exponent, math.frexp(high - low)[1] - 1 - _RANGE_BITS)
-    return math.ldexp(round(math.ldexp(value, -exponent)), exponent)
 
 
 def literal(value: float) -> str:

@@ -17,13 +17,14 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.schema_check import check_columns
-from tacit.pipelines.contributions import centre_sums, contribution, rough, where
+from tacit.pipelines.contributions import DRAWS, centre_draws, contribution, where
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.files import Paths, SourceFile, find_files
 from tacit.pipelines.fingerprint import FORMAT, fingerprint, recorded_mark
@@ -121,7 +122,7 @@ def _measure(base: DataFrame, plan: WatchPlan, rule: SiteRule, moment: TimeColum
         sf.count("*").alias("rows"),
         sf.count(_T).alias("timed"),
         sf.count_if(counts).alias("kept"),
-        *centre_sums(plan, counts),
+        *centre_draws(plan, counts, sf.col(_HASH), sf.col(_T)),
     ]
     if moment.bad is not None:
         aggregates += [sf.count(_BAD).alias("bad"), sf.min(_BAD).alias("first_bad")]
@@ -147,12 +148,9 @@ def _measure(base: DataFrame, plan: WatchPlan, rule: SiteRule, moment: TimeColum
 
 
 def _centre(found: list[Row], index: int) -> float:
-    counted = [row for row in found if row[f"centre_count{index}"]]
-    if not counted:
-        return 0.0
-    mean = sum(row[f"centre_sum{index}"] for row in counted) / sum(row[f"centre_count{index}"] for row in counted)
-    low, high = (row[f"centre_low{index}"] for row in counted), (row[f"centre_high{index}"] for row in counted)
-    return rough(mean, min(low), max(high))
+    """The median of the draws, each of which is the least over all sites."""
+    draws = [[row[f"draw{index}_{k}"] for row in found if row[f"draw{index}_{k}"]] for k in range(DRAWS)]
+    return median(min(draw).value for draw in draws) if draws[0] else 0.0
 
 
 def _write(

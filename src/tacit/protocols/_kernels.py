@@ -16,7 +16,7 @@ from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels import NOT_MOVED, TURNED
 from tacit.functions.tables import STATE_SHORTCUT
 from tacit.protocols._kernels_balance import balance, inside, renew
-from tacit.protocols._kernels_quiet import SHARE_MAX, SHARE_MIN, loud_groups, slide
+from tacit.protocols._kernels_quiet import SHARE_MAX, SHARE_MIN, add_to, fold, loud_groups, slide
 
 __all__ = ["ONE_GROUP", "PER_KEY", "PER_MEMBER", "advance", "advance_balancing", "check_groups", "unpack_log"]
 
@@ -25,12 +25,10 @@ DONE, EXHAUSTED, LOG_FULL = 0, 1, 2
 
 
 @leaf()
-def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
+def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common, held, exact):  # type: ignore[no-untyped-def]
     """Row r comes (sign 1) or goes (-1). ``held`` counts a group's rows: without any its sums are exactly 0."""
-    width = rows.shape[1]
     if mode == PER_MEMBER:
-        for j in range(width):
-            common[i, j] += sign * shared[r, j]
+        _add(common[i], sign, shared[r], exact)
     first = pointer[r] if mode == PER_MEMBER else 0
     end = pointer[r + 1] if mode == PER_MEMBER else 1
     for k in range(first, end):
@@ -39,22 +37,23 @@ def _apply(mode, sign, i, r, rows, shared, group, pointer, member, local, common
             g = member[k]
         elif mode == PER_KEY:
             g = group[r]
+        _add(local[i, g], sign, rows[r], exact)
         if mode != ONE_GROUP:
             held[i, g] += 1 if sign > 0.0 else -1
-        for j in range(width):
-            local[i, g, j] += sign * rows[r, j]
-        if mode != ONE_GROUP and held[i, g] == 0:
-            local[i, g, :] = 0.0
+            if held[i, g] == 0:
+                local[i, g, :] = 0.0
 
 
 @leaf()
-def _sum_again(mode, i, lo, hi, rows, shared, group, pointer, member, local, common, held):  # type: ignore[no-untyped-def]
-    """The window's sums afresh: windows do not add and subtract forever."""
-    local[i, :, :] = 0.0
-    common[i, :] = 0.0
-    held[i, :] = 0
-    for r in range(lo, hi):
-        _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held)
+def _add(sums, sign, row, exact):  # type: ignore[no-untyped-def]
+    """Add a row to sums, or take it away."""
+    if exact:
+        for j in range(row.shape[0]):
+            sums[j] += sign * row[j]
+    else:
+        for j in range(row.shape[0]):
+            add_to(sums, j, sign * row[j])
+        fold(sums)
 
 
 @leaf()
@@ -132,11 +131,10 @@ def _violates(i, g, local, common, anchor, anchor_weight, told, weighted, spread
 @leaf()
 def advance(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-    local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
+    local, common, held, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
 ):  # fmt: skip
     """Run updates ``first:end`` up to the first step with a violation: (next update, how many violations)."""
-    groups = local.shape[1]
     drift, asked = points[1], points[2]
     touched[0] = 0
     update = first
@@ -145,7 +143,7 @@ def advance(  # type: ignore[no-untyped-def]
     while update < end:
         if mode == ONE_GROUP:
             update = slide(
-                update, end, site, lo, hi, last, at_lo, at_hi, rows, sums, moved, exact, places, weights, empty,
+                update, end, site, lo, hi, last, at_lo, at_hi, rows, sums, exact, places, weights, empty,
                 weighted, spread, room, tables.nodes, tables.numbers, tables.space, zones.state, zones.estimate,
                 zones.radius, drift, asked,
             )  # fmt: skip
@@ -169,15 +167,14 @@ def advance(  # type: ignore[no-untyped-def]
                 for j in range(common.shape[1]):
                     old_common[i, j] = common[i, j]
             for r in range(at_lo[i], min(lo[update], at_hi[i])):
-                _apply(mode, -1.0, i, r, rows, shared, group, pointer, member, local, common, held)
+                _apply(mode, -1.0, i, r, rows, shared, group, pointer, member, local, common, held, exact)
             for r in range(max(at_hi[i], lo[update]), hi[update]):
-                _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held)
-            moved[i] += lo[update] - at_lo[i]
+                _apply(mode, 1.0, i, r, rows, shared, group, pointer, member, local, common, held, exact)
             at_lo[i] = lo[update]
             at_hi[i] = hi[update]
-            if hi[update] == lo[update] or (not exact and moved[i] > hi[update] - lo[update] + groups):
-                _sum_again(mode, i, lo[update], hi[update], rows, shared, group, pointer, member, local, common, held)
-                moved[i] = 0
+            if hi[update] == lo[update] and not exact:
+                local[i, :, :] = 0.0
+                common[i, :] = 0.0
             update += 1
             if last[update - 1]:
                 break
@@ -223,7 +220,7 @@ def advance(  # type: ignore[no-untyped-def]
 @kernel()
 def advance_balancing(  # type: ignore[no-untyped-def]
     first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-    local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
+    local, common, held, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
     policy, used, known, clock, dice, thrown, log, logged, order, failed, notes, note_estimates, noted,
     collected, collected_weight, renews, renewals,
@@ -241,7 +238,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
             return LOG_FULL, first, 0
         first, count = advance(
             first, end, site, lo, hi, last, at_lo, at_hi, mode, rows, shared, group, pointer, member,
-            local, common, held, moved, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
+            local, common, held, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
             seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
         )  # fmt: skip
         if count == 0:

@@ -7,10 +7,21 @@ import numpy as np
 from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels import NOT_MOVED, ball_inside, move
 
-__all__ = ["balance", "inside", "renew"]
+__all__ = ["balance", "inside", "renew", "rounds_little"]
 
 RANDOM, LRU, OPPOSITE = 0, 1, 2
 UNKNOWN = 2  # the answer
+SMALL, RADII_MAX = 2.0**20, 2.0**30
+
+
+@leaf()
+def rounds_little(moved, held, radius):  # type: ignore[no-untyped-def]
+    """May vectors be balanced? Slacks are rounded as what moved, and stay when it has gone.
+
+    Given the size of what members hold and of how far they moved, both per weight: small, in units of the components;
+    or both small beside the safe radius, and what moved beside what is held, so that no large value has just left.
+    """
+    return moved <= SMALL * max(1.0, held) and (moved + held <= SMALL or moved + held <= RADII_MAX * radius)
 
 
 @leaf()
@@ -73,6 +84,7 @@ def balance(  # type: ignore[no-untyped-def]
     n, d = local.shape[0], anchor.shape[2]
     total, drift = points[0], points[1]
     total[:] = 0.0
+    moved, held = 0.0, 0.0
     total_weight = 0.0
     for i in range(n):
         sheet[i, d + 1] = 0.0
@@ -86,8 +98,11 @@ def balance(  # type: ignore[no-untyped-def]
             total_weight += sheet[i, d]
             for j in range(d):
                 total[j] += sheet[i, j]
+                moved += abs(sheet[i, j])
+                held += abs(common[i, j] + local[i, g, j])
         count = joining
-        if total_weight > 0.0:
+        scale = spread / total_weight
+        if total_weight > 0.0 and rounds_little(moved * scale, held * scale, zones.radius[g]):
             for j in range(d):
                 drift[j] = zones.estimate[g, j] + total[j] / total_weight * spread
             if inside(tables, zones, g, drift):

@@ -19,7 +19,7 @@ from tacit.functions._jit import leaf
 from tacit.functions._kernels import shortcut_inside
 from tacit.functions.tables import STATE_SHORTCUT
 
-__all__ = ["SHARE_MAX", "SHARE_MIN", "in_cone", "loud_groups", "slide"]
+__all__ = ["SHARE_MAX", "SHARE_MIN", "add_to", "fold", "in_cone", "loud_groups", "slide"]
 
 SHARE_MIN, SHARE_MAX = 1.0 / 64.0, 8.0  # by how much a tip is longer than its drift
 
@@ -37,6 +37,26 @@ def in_cone(norm, along, tip, safe):  # type: ignore[no-untyped-def]
         return False
     aside = norm * tip * (1.0 + 1e-12) - along * along
     return aside * (tip - safe) <= safe * (tip - along) ** 2
+
+
+@leaf()
+def add_to(sums, j, value):  # type: ignore[no-untyped-def]
+    """sums[j] += value; what rounding loses is kept in the second half of ``sums`` (Knuth's two-sum)."""
+    before = sums[j]
+    after = before + value
+    other = after - before
+    sums[j] = after
+    sums[sums.shape[0] // 2 + j] += (before - (after - other)) + (value - other)
+
+
+@leaf()
+def fold(sums):  # type: ignore[no-untyped-def]
+    """Make the first half of ``sums`` the nearest to the exact sums; what remains stays in the second."""
+    width = sums.shape[0] // 2
+    for j in range(width):
+        after = sums[j] + sums[width + j]
+        sums[width + j] -= after - sums[j]
+        sums[j] = after
 
 
 @leaf()
@@ -66,13 +86,14 @@ def _shortcut_proves(nodes, numbers, space, state, estimate, g, drift, asked, pr
 
 @leaf()
 def slide(  # type: ignore[no-untyped-def]
-    update, end, site, lo, hi, last, at_lo, at_hi, rows, local, moved, exact, anchor, anchor_weight, told, weighted,
+    update, end, site, lo, hi, last, at_lo, at_hi, rows, local, exact, anchor, anchor_weight, told, weighted,
     spread, proved, nodes, numbers, space, state, estimate, radius, drift, asked,
 ):  # fmt: skip
     """A watch without groups: take single updates until one is not seen to be silent.
 
     Returns that update, its rows applied, or the first that is not a step of its own, its rows not applied. The rules
-    are those of ``loud_groups``; the group's dimension is left out.
+    are those of ``loud_groups``; the group's dimension is left out. ``exact``: sums of rows do not round; otherwise
+    they are kept with what rounding lost (``add_to``), so that rows that have left the window leave nothing behind.
     """
     d, width = anchor.shape[1], rows.shape[1]
     safe = radius[0] * radius[0]
@@ -80,22 +101,25 @@ def slide(  # type: ignore[no-untyped-def]
     while update < end and last[update]:
         i = site[update]
         begin, stop = lo[update], hi[update]
-        for r in range(at_lo[i], min(begin, at_hi[i])):
-            for j in range(width):
-                local[i, j] -= rows[r, j]
-        for r in range(max(at_hi[i], begin), stop):
-            for j in range(width):
-                local[i, j] += rows[r, j]
-        moved[i] += begin - at_lo[i]
-        at_lo[i] = begin
-        at_hi[i] = stop
-        if stop == begin or (not exact and moved[i] > stop - begin + 1):
-            moved[i] = 0
-            for j in range(width):
-                local[i, j] = 0.0
-            for r in range(begin, stop):
+        if exact:
+            for r in range(at_lo[i], min(begin, at_hi[i])):
+                for j in range(width):
+                    local[i, j] -= rows[r, j]
+            for r in range(max(at_hi[i], begin), stop):
                 for j in range(width):
                     local[i, j] += rows[r, j]
+        else:
+            for r in range(at_lo[i], min(begin, at_hi[i])):
+                for j in range(width):
+                    add_to(local[i], j, -rows[r, j])
+            for r in range(max(at_hi[i], begin), stop):
+                for j in range(width):
+                    add_to(local[i], j, rows[r, j])
+            fold(local[i])
+            if stop == begin:
+                local[i, :] = 0.0
+        at_lo[i] = begin
+        at_hi[i] = stop
         scale = spread
         change = 0.0
         if weighted:

@@ -22,6 +22,7 @@ from enum import Enum
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
+from tacit.protocols._kernels_balance import RADII_MAX, SMALL
 from tacit.protocols.books import Books
 from tacit.protocols.messages import AdjustSlack, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
@@ -58,6 +59,8 @@ class _Resolution:
         self.weights: FloatArray = np.zeros((sites, k))
         self.mass: FloatArray = np.zeros((sites, k, dimension))
         self.mass_sum: FloatArray = np.zeros((k, dimension))
+        self.moved: FloatArray = np.zeros(k)  # the sizes of mass and vectors, for their rounding
+        self.held: FloatArray = np.zeros(k)
         self.weight_sum: FloatArray = np.zeros(k)
         self.awaited: dict[int, Request] = {}
 
@@ -147,6 +150,8 @@ class Balancer:
         resolution.weights[site, at] = weights
         resolution.mass[site, at] = mass
         resolution.mass_sum[at] += mass
+        resolution.moved[at] += np.abs(mass).sum(axis=1)
+        resolution.held[at] += np.abs(rows.sums).sum(axis=1)
         resolution.weight_sum[at] += weights
 
     def _next_round(self) -> tuple[Message, ...]:
@@ -175,13 +180,22 @@ class Balancer:
             drift = resolution.mass_sum[at] / weight[:, None] * self.books.spread
         groups = resolution.groups[at]
         inside = np.zeros(len(at), dtype=np.bool_)
-        usable = weight > 0
+        usable = (weight > 0) & self._rounds_little(at)
         inside[usable] = self.monitor.inside(
             self.zones, groups[usable], self.zones.estimate[groups[usable]] + drift[usable]
         )
         resolution.open[at[inside]] = False
         resolution.balanced[at[inside]] = True
         return inside
+
+    def _rounds_little(self, at: IntArray) -> BoolArray:
+        """``rounds_little`` of the kernels, for many groups."""
+        resolution = self._current()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = self.books.spread / resolution.weight_sum[at]
+            moved, held = resolution.moved[at] * scale, resolution.held[at] * scale
+        within = RADII_MAX * self.zones.radius[resolution.groups[at]]
+        return (moved <= SMALL * np.maximum(1.0, held)) & ((moved + held <= SMALL) | (moved + held <= within))
 
     def _ask(self, sites: IntArray, asked: BoolArray) -> tuple[Message, ...]:
         resolution = self._current()

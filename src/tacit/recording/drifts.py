@@ -96,7 +96,7 @@ class _Stopping(Engine):
         mass -= (held[:, d] - self._anchor_weight[:, group])[:, None] * np.nan_to_num(self.zones.estimate[group])
         there = held[:, d] > 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(there[:, None], mass / held[:, d:], 0.0)), there
+            return np.asarray(np.where(there[:, None], mass / held[:, d : d + 1], 0.0)), there
 
     def _place_windows(self) -> None:
         if not self._begun:

@@ -91,7 +91,7 @@ class Engine:
         self._told_all = BroadcastTally(n, d, self.outcome.ledger, weighted=physical.weighted)
         self._order_state = _order_state(order, n, groups, d, rng)
         self._sent = 0
-        width = physical.rows.shape[1]
+        width = physical.rows.shape[1] * (1 if physical.exact else 2)  # sums, and what rounding lost of them
         self._local = np.zeros((n, groups, width))
         self._common = np.zeros((n, width))
         self._held = np.zeros((n, groups), dtype=np.int64)
@@ -102,7 +102,6 @@ class Engine:
         self._proved[:, :, d + 1] = 0.5
         self._at_lo = np.zeros(n, dtype=np.int64)
         self._at_hi = np.zeros(n, dtype=np.int64)
-        self._moved = np.zeros(n, dtype=np.int64)
         self._seen = np.full((n, groups), -1, dtype=np.int64)
         self._old = (np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros((n, width)))
         self._out_site = np.zeros(n * groups, dtype=np.int64)
@@ -131,7 +130,7 @@ class Engine:
             state = (
                 done, end, updates.site, updates.lo, updates.hi, updates.last, self._at_lo, self._at_hi,
                 physical.mode, physical.rows, physical.shared, physical.group, physical.pointer, physical.member,
-                self._local, self._common, self._held, self._moved, physical.exact, self._anchor, self._anchor_weight,
+                self._local, self._common, self._held, physical.exact, self._anchor, self._anchor_weight,
                 self._told, physical.weighted, self.books.spread, self._proved, physical.monitor.tables, self.zones,
                 self._seen, *self._old, self._out_site, self._out_group, self._sheet, self._points, *self._lists,
             )  # fmt: skip
@@ -175,7 +174,7 @@ class Engine:
         vectors = self._common[:, None] + self._local[:, groups]
         self.books.collected[:, groups] = vectors[:, :, : self.physical.dimension]
         if self.physical.weighted:
-            self.books.weights[:, groups] = vectors[:, :, -1]
+            self.books.weights[:, groups] = vectors[:, :, self.physical.dimension]
         self._balancer.new_estimates(groups)
         self._anchor[:, groups] = self.books.collected[:, groups]
         if self.physical.weighted:
@@ -290,7 +289,8 @@ class Engine:
         self._anchor[site, groups] = self.books.collected[site, groups] - self.books.slack[site, groups]
         if self.physical.weighted:
             self._anchor_weight[site, groups] = self.books.weights[site, groups]
-            weight = self._common[site, -1] + self._local[site, groups, -1]
+            d = self.physical.dimension
+            weight = self._common[site, d] + self._local[site, groups, d]
             self._told[site, groups] = weight == 0.0
 
     def _note_imbalance(self, groups: IntArray) -> None:

@@ -30,6 +30,7 @@ from tacit.vocabulary import FloatArray, IntArray
 __all__ = ["Physical", "physical_plan"]
 
 _HEAD = 1_000  # rows looked at before all are
+_SAMPLE, _SPREADS = 4_096, 1_024.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,12 @@ def _units(rows: FloatArray) -> FloatArray:
     """A power of two near the spread of each column (near its size, where it does not vary)."""
     if len(rows) == 0:
         return np.ones(rows.shape[1])
-    spread = rows.std(axis=0)
-    size = np.abs(rows).mean(axis=0)
+    some = rows[:: max(1, len(rows) // _SAMPLE)]
+    (low, high), usual = np.quantile(some, [0.25, 0.75], axis=0), np.quantile(np.abs(some), 0.75, axis=0)
+    spread, size = rows.std(axis=0), np.abs(rows).mean(axis=0)
+    # Some rows may be far out: they must not set the unit of all.
+    spread = np.where(high > low, np.minimum(spread, _SPREADS * (high - low)), spread)
+    size = np.where(usual > 0, np.minimum(size, _SPREADS * usual), size)
     unit = np.where(spread > 1e-9 * np.maximum(size, 1e-300), spread, size)
     unit = np.where(unit > 0, unit, 1.0)
     return np.asarray(2.0 ** np.round(np.log2(unit)))

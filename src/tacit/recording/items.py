@@ -14,7 +14,6 @@ from tacit.language.plan import Window
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.recording.physical import Physical
 from tacit.recording.stream import Recording
-from tacit.recording.updates import site_major
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["Items", "Walk", "items_of"]
@@ -92,7 +91,7 @@ class Items:
 
 def items_of(physical: Physical, recording: Recording, window: Window) -> Items:
     """The items of a watch over a recording, added up."""
-    order, start = site_major(recording)
+    order, start = recording.by_site
     site = recording.site[order].astype(np.int64)
     rows_of = np.diff(start)
     period, phase = np.inf if window.kind == "all" else None, 0.0

@@ -24,7 +24,6 @@ from tacit.functions.statistics import Moment
 from tacit.language.plan import WatchPlan
 from tacit.protocols._kernels import ONE_GROUP, PER_KEY, PER_MEMBER
 from tacit.recording.stream import Recording
-from tacit.recording.updates import site_major
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["Physical", "physical_plan"]
@@ -60,7 +59,7 @@ class Physical:
 
 def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True) -> Physical:
     """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted."""
-    order, _ = site_major(recording)
+    order, _ = recording.by_site
     present = recording.present[order]
     absent = recording.absent[order] if recording.absent is not None else None
     goal, outputs = plan.goal, plan.outputs
@@ -91,10 +90,10 @@ def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", 
     scale = _units(rows[:, : len(kept)]) if units else np.ones(len(kept))
     factor = np.concatenate([1.0 / scale, np.ones(rows.shape[1] - len(kept))])
     exact = _whole(rows) and _whole(shared)
-    rows = np.ascontiguousarray(rows * factor)
-    shared = np.ascontiguousarray(shared * factor)
+    rows *= factor
+    shared *= factor
     if absent is not None:
-        rows = rows - shared
+        rows -= shared
     where = {j: k for k, j in enumerate(kept)}
     if weights is not None and len(weights) == 1:
         where[weights[0]] = -1  # the count of a mean is 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """N events of d contributions each.
 
@@ -54,6 +55,13 @@ class Recording:
     def dimension(self) -> int:
         """d, the number of statistics."""
         return int(self.present.shape[1])
+
+    @cached_property
+    def by_site(self) -> tuple[Longs, Longs]:
+        """The permutation that puts rows site by site, and where each site starts (n + 1 offsets)."""
+        site = self.site if len(self.sites) > 1 << 16 else self.site.astype(np.uint16)  # sorted by radix
+        counts = np.bincount(self.site, minlength=len(self.sites))
+        return np.argsort(site, kind="stable").astype(np.int64), np.append(0, np.cumsum(counts)).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.t)

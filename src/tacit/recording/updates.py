@@ -23,7 +23,7 @@ from tacit.recording._kernels import merge
 from tacit.recording.stream import Recording
 from tacit.vocabulary import BoolArray, IntArray
 
-__all__ = ["Updates", "pane_messages", "site_major", "updates_of"]
+__all__ = ["Updates", "pane_messages", "updates_of"]
 
 _DAY_US = 86_400_000_000
 _FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": _DAY_US}
@@ -46,17 +46,9 @@ class Updates:
         return int(np.count_nonzero(self.last))
 
 
-def site_major(recording: Recording) -> tuple[IntArray, IntArray]:
-    """The permutation that puts rows site by site, and where each site starts (n + 1 offsets)."""
-    site = recording.site if len(recording.sites) > 1 << 16 else recording.site.astype(np.uint16)  # sorted by radix
-    order = np.argsort(site, kind="stable").astype(np.int64)
-    counts = np.bincount(recording.site, minlength=len(recording.sites))
-    return order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
 def updates_of(recording: Recording, window: Window, *, step: str) -> Updates:
     """All updates of the window over the recording."""
-    order, start = site_major(recording)
+    order, start = recording.by_site
     times = recording.t[order]
     if step == "event":
         return _by_event(recording, window, order, start, times)
@@ -127,7 +119,7 @@ def pane_messages(recording: Recording, window: Window) -> int:
     """How many pairs of a site and a pane there are whose rows changed: the updates of the pane step."""
     if window.every.rows is not None:
         return int((np.bincount(recording.site) // window.every.rows).sum())
-    order, start = site_major(recording)
+    order, start = recording.by_site
     return sum(len(part[0]) for part in _pane_parts(recording, window, start, recording.t[order]))
 
 

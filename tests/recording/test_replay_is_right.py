@@ -18,7 +18,7 @@ from tacit.recording.engine import Engine
 from tacit.recording.observer import judge
 from tacit.recording.physical import physical_plan
 from tacit.recording.stream import Recording
-from tacit.recording.updates import site_major, updates_of
+from tacit.recording.updates import updates_of
 from tacit.vocabulary.answers import MET
 
 COUNT, FIRST, SQUARE, OTHER = (Variable(j) for j in range(4))
@@ -94,7 +94,7 @@ def brute_force(plan: WatchPlan, recording: Recording, *, step: str, protocol: s
     verdict = judge(physical, updates, outcome.changes)
     assert (verdict.missed, verdict.spurious) == (0, 0)
     assert outcome.worst_imbalance < 1e-9
-    order, _ = site_major(recording)
+    order, _ = recording.by_site
     windows: dict[int, list[int]] = {s: [] for s in range(len(recording.sites))}
     groups = physical.groups
     said = dict.fromkeys(range(groups))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.language.plan import Every, Window
 from tacit.recording.stream import Recording
-from tacit.recording.updates import site_major, updates_of
+from tacit.recording.updates import updates_of
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -42,7 +42,7 @@ def window_rows(rec: Recording, order: np.ndarray, lo: int, hi: int) -> set[int]
 def test_time_windows_hold_exactly_the_rows_of_the_last_duration(stream, length):
     rec = recording(*stream, 3)
     updates = updates_of(rec, Window("time", Every(duration_us=SECOND), duration_us=length * SECOND), step="event")
-    order, _ = site_major(rec)
+    order, _ = rec.by_site
     current: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
     arrivals = 0
     assert (np.diff(updates.time) >= 0).all()
@@ -65,7 +65,7 @@ def test_time_windows_hold_exactly_the_rows_of_the_last_duration(stream, length)
 def test_row_windows_hold_the_last_rows_of_their_site(stream, size):
     rec = recording(*stream, 3)
     updates = updates_of(rec, Window("rows", Every(rows=1), rows=size), step="event")
-    order, _ = site_major(rec)
+    order, _ = rec.by_site
     assert len(updates.site) == len(rec.t)
     for i in range(len(updates.site)):
         mine = [r for r in range(i + 1) if rec.site[r] == updates.site[i]]
@@ -79,7 +79,7 @@ def test_panes_end_with_the_rows_of_whole_panes(stream, panes, pane_s):
     pane_us = pane_s * SECOND
     window = Window("time", Every(duration_us=pane_us), duration_us=panes * pane_us)
     updates = updates_of(rec, window, step="pane")
-    order, _ = site_major(rec)
+    order, _ = rec.by_site
     held = {s: set() for s in range(3)}
     at = 0
     first, last = rec.t.min() // pane_us, rec.t.max() // pane_us

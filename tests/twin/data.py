@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tests.twin.order import Row
 
-ROWS = 160
+ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def new_year(seed: int) -> pa.Table:
 
 def sources() -> dict[str, Source]:
     """All data, by name."""
-    outliers = {25 + 35 * k: 1e17 * (1 + k / 10) for k in range(4)}
+    outliers = {25 + 35 * k: 1e17 * (1 + k / 10) for k in range(5)}
     return {
         "ordinary": Source(seconds(1)),
         "huge": Source(seconds(2, scale=1e10, shift=1e12)),

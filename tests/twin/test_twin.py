@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -23,7 +23,7 @@ from tests.twin.watches_of_aggregates import OF_AGGREGATES
 from tests.twin.watches_of_shapes import OF_SHAPES
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 STEPS = ("event", "pane")
 PROTOCOLS = ("coordinator", "broadcast")
@@ -38,15 +38,27 @@ def ordered(name: str) -> Ordered:
     return in_order(source.table.to_pylist(), site=source.site, time=source.time)
 
 
+@pytest.fixture(scope="module")
+def frames(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, DataFrame]]:
+    """The sources as Spark reads them, read once: preparing the recordings takes most of the time here."""
+    folder = tmp_path_factory.mktemp("sources")
+    read = {}
+    for name, source in SOURCES.items():
+        file = folder / f"{name}.parquet"
+        pq.write_table(source.table, file)
+        read[name] = spark.read.parquet(str(file)).coalesce(1).cache()
+    yield read
+    for frame in read.values():
+        frame.unpersist()
+
+
 def replays(
-    spark: SparkSession, folder: Path, watch: Watch, *, steps: tuple[str, ...], protocols: tuple[str, ...]
+    spark: SparkSession, frame: DataFrame, watch: Watch, *, steps: tuple[str, ...], protocols: tuple[str, ...]
 ) -> dict[tuple[str, str], Report]:
     """The report of every step and protocol, from one recording."""
     source = SOURCES[watch.data]
-    file = folder / "rows.parquet"
-    pq.write_table(source.table, file)
     plan = parse_watch(f"CREATE WATCH w AS {watch.sentence}")
-    recording, seconds = record(spark, plan, file, site=source.site, time=source.time)
+    recording, seconds = record(spark, plan, frame, site=source.site, time=source.time)
     reports = {}
     for step, protocol in product(steps, protocols):
         settings = Settings(protocol, step, policy="lru", verify=True)
@@ -55,9 +67,9 @@ def replays(
 
 
 @pytest.mark.parametrize("watch", WATCHES, ids=lambda watch: watch.name)
-def test_replay_says_the_truth(spark: SparkSession, tmp_path: Path, watch: Watch) -> None:
+def test_replay_says_the_truth(spark: SparkSession, frames: dict[str, DataFrame], watch: Watch) -> None:
     data = ordered(watch.data)
-    reports = replays(spark, tmp_path, watch, steps=STEPS, protocols=PROTOCOLS)
+    reports = replays(spark, frames[watch.data], watch, steps=STEPS, protocols=PROTOCOLS)
     events = sum(map(watch.where, data.rows))
     without_time_or_site = SOURCES[watch.data].table.num_rows - len(data.rows)
     for step in STEPS:
@@ -73,9 +85,9 @@ def test_replay_says_the_truth(spark: SparkSession, tmp_path: Path, watch: Watch
 
 
 @pytest.mark.parametrize("name", ["a mean", "values, tracked"])
-def test_a_tampered_report_is_caught(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_a_tampered_report_is_caught(spark: SparkSession, frames: dict[str, DataFrame], name: str) -> None:
     watch = next(watch for watch in WATCHES if watch.name == name)
-    (report,) = replays(spark, tmp_path, watch, steps=("event",), protocols=("coordinator",)).values()
+    (report,) = replays(spark, frames[watch.data], watch, steps=("event",), protocols=("coordinator",)).values()
     truth = truth_of(watch, ordered(watch.data), "event")
     assert complaints(watch, truth, report) == []
     assert report.max_error is not None

@@ -132,8 +132,8 @@ MOMENTS = [
 INFORMATION = [
     Watch(
         "entropy of a condition", "ordinary",
-        "SELECT ENTROPY(u > 60) AS a FROM t WINDOW LAST 25 ROWS ALERT WHEN a > 0.97",
-        last_rows(25), lambda rows, m: {"a": entropy_of(rows, lambda row: row["u"] > 60)}, Compare("a", ">", 0.97),
+        "SELECT ENTROPY(u > 60) AS a FROM t WINDOW LAST 15 ROWS ALERT WHEN a > 0.97",
+        last_rows(15), lambda rows, m: {"a": entropy_of(rows, lambda row: row["u"] > 60)}, Compare("a", ">", 0.97),
     ),
     Watch(
         "entropy of sums", "ordinary", "SELECT ENTROPY(z, u + 2) AS a FROM t WINDOW LAST 25 ROWS TRACK a WITHIN 0.02",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from tests.twin.order import Row
 
@@ -20,10 +21,10 @@ def has_value(value: float | None) -> bool:
     return value is not None and not math.isnan(value)
 
 
-def values(rows: list[Row], *columns: Column) -> list[tuple[float, ...]]:
+def values(rows: list[Row], *columns: Column) -> list[tuple[Any, ...]]:
     """The values of the columns in those rows in which all have one."""
-    found = [tuple(row[c] if isinstance(c, str) else c(row) for c in columns) for row in rows]
-    return [tuple(map(float, entry)) for entry in found if all(map(has_value, entry))]
+    found: list[tuple[Any, ...]] = [tuple(row[c] if isinstance(c, str) else c(row) for c in columns) for row in rows]
+    return [entry for entry in found if all(map(has_value, entry))]
 
 
 def total(rows: list[Row], x: Column) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
 from tests.twin.order import Row
 
-ROWS = 240
+ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,22 @@ class Source:
     time: str = "ts"
 
 
-def seconds(seed: int, *, scale: float = 1.0, shift: float = 0.0, odd: Callable[[int], float | None] = lambda k: None):
+def seconds(
+    seed: int, *, scale: float = 1.0, shift: float = 0.0, odd: Mapping[int, float] = MappingProxyType({})
+) -> pa.Table:
     """Rows a few seconds apart, many at one instant, in no order.
 
     Sites: a, b and c; d starts late; one has a single row; gone has rows with u = -1 only, so that a watch of u >= 0
     leaves it empty. One row has no site and one no time. x has NULL and NaN, y NULL, g NULL, lst is NULL or has NULL
-    members at times; k is constant. ``odd(k)`` replaces the x of row k where it is not None.
+    members at times; k is constant. ``odd`` gives some rows another x.
     """
     rng = np.random.default_rng(seed)
-    rows, now = [], 0
+    rows: list[Row] = []
+    now = 0
     for k in range(ROWS):
         now += int(rng.choice([0, 0, 1, 2, 7]))
-        x = (float(rng.normal()) + 1.5 * math.sin(k / 25)) * scale + shift
-        x = odd(k) if odd(k) is not None else math.nan if rng.random() < 0.05 else x
+        plain = (float(rng.normal()) + 1.5 * math.sin(k / 25)) * scale + shift
+        x = math.nan if rng.random() < 0.05 else plain
         rows.append(
             {
                 "ts": now,
@@ -50,6 +54,8 @@ def seconds(seed: int, *, scale: float = 1.0, shift: float = 0.0, odd: Callable[
                 "lst": None if rng.random() < 0.05 else _members(rng),
             }
         )
+    for k, value in odd.items():
+        rows[k]["x"] = value
     rows[ROWS // 3]["s"] = "one"
     for k in range(10, 45, 7):
         rows[k] |= {"s": "gone", "u": -1}
@@ -83,14 +89,14 @@ def new_year(seed: int) -> pa.Table:
 
 def sources() -> dict[str, Source]:
     """All data, by name."""
-    large = {20 + 30 * k: 1e17 * (1 + k / 10) for k in range(5)}
+    outliers = {25 + 35 * k: 1e17 * (1 + k / 10) for k in range(5)}
     return {
         "ordinary": Source(seconds(1)),
         "huge": Source(seconds(2, scale=1e10, shift=1e12)),
         "tiny": Source(seconds(3, scale=1e-9, shift=-3e-9)),
         "shifted": Source(seconds(4, scale=1e-3, shift=1e6)),
-        "outliers": Source(seconds(5, odd=large.get)),
-        "sentinels": Source(seconds(6, odd=lambda k: -9.99e20 if k % 70 == 50 else None)),
+        "outliers": Source(seconds(5, odd=outliers)),
+        "sentinels": Source(seconds(6, odd={50: -9.99e20, 120: -9.99e20})),
         "new year in turn": Source(new_year(7), site="round_robin:4"),
         "new year by hash": Source(new_year(8), site="hash:g:7"),
     }

@@ -45,29 +45,35 @@ def complaints(watch: Watch, truth: Truth, report: Any) -> list[str]:
     found = list(_wrong_alerts(watch, truth, report))
     if found:
         return found
-    by_group: dict[str | None, dict[int, Any]] = {}
+    goal = watch.goal
+    by_group: dict[str | None, dict[int | None, Any]] = {}
     for alert in report.alerts:
         by_group.setdefault(alert.group, {})[_step_of(watch, truth, report, alert)] = alert
     crossings, error = 0, 0.0
     for group in dict.fromkeys(name for _, values in truth for name in values):
-        walk = _walk_track if isinstance(watch.goal, Track) else _walk_condition
-        wrong, crossed, farthest = walk(watch.goal, truth, group, by_group.get(group, {}))
-        found += [f"{group or 'the watch'} at {_iso(truth[k][0].time_us)}, step {k}: {text}" for k, text in wrong]
+        alerts = by_group.get(group, {})
+        if isinstance(goal, Track):
+            wrong, crossed, farthest = _walk_track(goal, truth, group, alerts)
+        else:
+            wrong, crossed, farthest = _walk_condition(goal, truth, group, alerts)
+        found += [f"{group or 'the watch'} at {iso(truth[k][0].time_us)}, step {k}: {text}" for k, text in wrong]
         crossings += crossed
         error = max(error, farthest)
     if (report.missed, report.spurious) != (0, 0):
         found.append(f"the observer saw {report.missed} missed and {report.spurious} spurious")
-    if not isinstance(watch.goal, Track) and crossings != report.crossings:
+    if not isinstance(goal, Track) and crossings != report.crossings:
         found.append(f"{crossings} crossings, reported {report.crossings}")
-    if isinstance(watch.goal, Track | Compare):
-        unit = abs(watch.goal.threshold if isinstance(watch.goal, Compare) else watch.goal.within)
+    if isinstance(goal, Track | Compare):
+        unit = abs(goal.threshold if isinstance(goal, Compare) else goal.within)
         if not math.isclose(error, report.max_error, rel_tol=1e-6, abs_tol=ROUNDING * unit):
             found.append(f"the farthest error was {error}, reported {report.max_error}")
+    elif report.max_error > _widest_margin(goal) + ROUNDING:
+        found.append(f"an error of {report.max_error}, beyond every margin, and yet nothing missed")
     return found
 
 
 def _walk_condition(
-    goal: Condition, truth: Truth, group: str | None, alerts: dict[int, Any]
+    goal: Condition, truth: Truth, group: str | None, alerts: dict[int | None, Any]
 ) -> tuple[list[tuple[int, str]], int, float]:
     """What was wrongly said, how often the truth changed sides, and how far it was on the other side."""
     wrong, crossings, error = [], 0, 0.0
@@ -91,7 +97,7 @@ def _walk_condition(
 
 
 def _walk_track(
-    goal: Track, truth: Truth, group: str | None, alerts: dict[int, Any]
+    goal: Track, truth: Truth, group: str | None, alerts: dict[int | None, Any]
 ) -> tuple[list[tuple[int, str]], int, float]:
     """The same of a value that is tracked; the error of a percentage is in percent."""
     wrong, error, said = [], 0.0, goal.start
@@ -127,8 +133,8 @@ def _wrong_alerts(watch: Watch, truth: Truth, report: Any) -> Iterator[str]:
 def _step_of(watch: Watch, truth: Truth, report: Any, alert: Any) -> int | None:
     """The step of an alert. Panes of time have one step at an instant, everything else may have several."""
     if report.step == "pane" and watch.window.every_us:
-        return next((k for k, (step, _) in enumerate(truth) if _iso(step.time_us) == alert.at), None)
-    there = 0 <= alert.update < len(truth) and _iso(truth[alert.update][0].time_us) == alert.at
+        return next((k for k, (step, _) in enumerate(truth) if iso(step.time_us) == alert.at), None)
+    there = 0 <= alert.update < len(truth) and iso(truth[alert.update][0].time_us) == alert.at
     return alert.update if there else None
 
 
@@ -136,6 +142,10 @@ def _met_sides(goal: Condition) -> tuple[str, ...]:
     if isinstance(goal, Compare):
         return ("above",) if goal.sign in (">", ">=") else ("below",)
     return ("met",)
+
+
+def _widest_margin(goal: Condition) -> float:
+    return goal.margin if isinstance(goal, Compare) else max(map(_widest_margin, goal.parts))
 
 
 def _label(grouping: Grouping | None, group: Any) -> str | None:
@@ -146,5 +156,6 @@ def _label(grouping: Grouping | None, group: Any) -> str | None:
     )
 
 
-def _iso(time_us: int) -> str:
+def iso(time_us: int) -> str:
+    """An instant as a report writes it."""
     return (EPOCH + timedelta(microseconds=time_us)).isoformat() + "Z"

@@ -9,20 +9,18 @@ import math
 
 from tests.twin.aggregates import (
     chi_square,
-    correlation,
     count,
     count_if,
     covariance,
     deviation,
     entropy,
     entropy_of,
-    information_gain,
     mean,
     slope,
     total,
     variance,
 )  # fmt: skip
-from tests.twin.meaning import AllOf, AnyOf, Compare, Track, Watch
+from tests.twin.meaning import AllOf, Compare, Track, Watch
 from tests.twin.order import Row
 from tests.twin.windows import everything, last_rows, last_seconds
 
@@ -41,16 +39,6 @@ SUMS = [
     Watch(
         "a mean", "ordinary", "SELECT AVG(x) AS a FROM t WINDOW LAST 30 ROWS ALERT WHEN a > 0.3",
         last_rows(30), lambda rows, m: {"a": mean(rows, "x")}, Compare("a", ">", 0.3),
-    ),
-    Watch(
-        "panes of rows with a margin", "ordinary",
-        "SELECT MEAN(x) AS a FROM t WINDOW LAST 30 ROWS EVERY 5 ROWS ALERT WHEN a >= 0.3 MARGIN 0.1",
-        last_rows(30, every=5), lambda rows, m: {"a": mean(rows, "x")}, Compare("a", ">=", 0.3, 0.1),
-    ),
-    Watch(
-        "a sum below", "ordinary",
-        "SELECT SUM(x) AS a FROM t WINDOW LAST 100 SECONDS EVERY 10 SECONDS ALERT WHEN a < 5",
-        last_seconds(100, 10), lambda rows, m: {"a": total(rows, "x")}, Compare("a", "<", 5),
     ),
     Watch(
         "rows, with an empty site", "ordinary",
@@ -90,13 +78,13 @@ SUMS = [
     ),
     Watch(
         "windows often empty", "ordinary",
-        "SELECT AVG(x) AS a FROM t WINDOW LAST 2 SECONDS EVERY 1 SECOND ALERT WHEN NOT a > 0.3",
+        "SELECT MEAN(x) AS a FROM t WINDOW LAST 2 SECONDS EVERY 1 SECOND ALERT WHEN NOT a > 0.3",
         last_seconds(2, 1), lambda rows, m: {"a": mean(rows, "x")}, Compare("a", "<=", 0.3),
     ),
     Watch(
         "a window longer than the data", "ordinary",
-        "SELECT AVG(x) AS a FROM t WINDOW LAST 5000 ROWS ALERT WHEN a > 0.3",
-        last_rows(5000, every=50), lambda rows, m: {"a": mean(rows, "x")}, Compare("a", ">", 0.3),
+        "SELECT AVG(x) AS a FROM t WINDOW LAST 2000 ROWS ALERT WHEN a > 0.3",
+        last_rows(2000, every=20), lambda rows, m: {"a": mean(rows, "x")}, Compare("a", ">", 0.3),
     ),
     Watch(
         "a constant at its threshold", "ordinary", "SELECT AVG(k) AS a FROM t WINDOW LAST 50 ROWS ALERT WHEN a >= 3",
@@ -111,10 +99,6 @@ SUMS = [
 ]  # fmt: skip
 
 MOMENTS = [
-    Watch(
-        "a deviation", "ordinary", "SELECT STDDEV(x) AS a FROM t WINDOW LAST 50 ROWS ALERT WHEN a > 1.3 MARGIN 0.05",
-        last_rows(50), lambda rows, m: {"a": deviation(rows, "x", fewer=1)}, Compare("a", ">", 1.3, 0.05),
-    ),
     Watch(
         "a variance of everything", "ordinary", "SELECT VARIANCE(x) AS a FROM t ALERT WHEN a < 1.8",
         everything(), lambda rows, m: {"a": variance(rows, "x", fewer=1)}, Compare("a", "<", 1.8),
@@ -139,12 +123,6 @@ MOMENTS = [
         last_seconds(90, 9), lambda rows, m: {"a": covariance(rows, "x", "y", fewer=1)}, Track("a", 0.2),
     ),
     Watch(
-        "a correlation or a mean", "ordinary",
-        "SELECT CORR(x, y) AS a FROM t WINDOW LAST 30 ROWS ALERT WHEN a > 0.1 OR AVG(y) < -0.2",
-        last_rows(30), lambda rows, m: {"a": correlation(rows, "x", "y"), "b": mean(rows, "y")},
-        AnyOf((Compare("a", ">", 0.1), Compare("b", "<", -0.2))),
-    ),
-    Watch(
         "a slope", "ordinary",
         "SELECT REGR_SLOPE(y, x) AS a FROM t WINDOW LAST 40 ROWS ALERT WHEN a > 0.05 MARGIN 0.03",
         last_rows(40), lambda rows, m: {"a": slope(rows, "y", "x")}, Compare("a", ">", 0.05, 0.03),
@@ -154,20 +132,13 @@ MOMENTS = [
 INFORMATION = [
     Watch(
         "entropy of a condition", "ordinary",
-        "SELECT ENTROPY(u > 60) AS a FROM t WINDOW LAST 25 ROWS ALERT WHEN a > 0.97",
-        last_rows(25), lambda rows, m: {"a": entropy_of(rows, lambda row: row["u"] > 60)}, Compare("a", ">", 0.97),
+        "SELECT ENTROPY(u > 60) AS a FROM t WINDOW LAST 15 ROWS ALERT WHEN a > 0.97",
+        last_rows(15), lambda rows, m: {"a": entropy_of(rows, lambda row: row["u"] > 60)}, Compare("a", ">", 0.97),
     ),
     Watch(
         "entropy of sums", "ordinary", "SELECT ENTROPY(z, u + 2) AS a FROM t WINDOW LAST 25 ROWS TRACK a WITHIN 0.02",
         last_rows(25), lambda rows, m: {"a": entropy(total(rows, "z"), total(rows, lambda row: row["u"] + 2))},
         Track("a", 0.02),
-    ),
-    Watch(
-        "information gain", "ordinary",
-        "SELECT INFORMATION_GAIN(u > 60, z > 0.7) AS a FROM t WINDOW LAST 40 ROWS ALERT WHEN a > 0.01",
-        last_rows(40),
-        lambda rows, m: {"a": information_gain(rows, lambda row: row["u"] > 60, lambda row: row["z"] > 0.7)},
-        Compare("a", ">", 0.01),
     ),
     Watch(
         "chi square", "ordinary",

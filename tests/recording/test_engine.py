@@ -91,3 +91,10 @@ def test_kernel_and_machine_agree_on_members_of_lists() -> None:
     assert _talks(fast) == _talks(slow)
     assert (fast.violations, fast.full_syncs) == (slow.violations, slow.full_syncs)
     assert slow.violations > len(_talks(slow))  # several groups in one resolution
+
+
+@pytest.mark.parametrize("goal", ["count", "mean", "sum"])
+def test_rows_lie_as_kernels_read_them(goal: str) -> None:
+    """Another layout would be compiled anew, and read more slowly."""
+    physical = physical_plan(plan_of(GOALS[goal], WINDOWS["rows"]), stream(1, 50, 3, whole=True))
+    assert physical.rows.flags.c_contiguous

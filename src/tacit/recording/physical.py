@@ -60,8 +60,7 @@ class Physical:
 def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True) -> Physical:
     """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted."""
     order, _ = recording.by_site
-    present = recording.present[order]
-    absent = recording.absent[order] if recording.absent is not None else None
+    present, absent = recording.present, recording.absent
     goal, outputs = plan.goal, plan.outputs
     merged = _equal_columns(present, absent)
     swap = {j: Variable(k) for j, k in merged.items() if j != k}
@@ -85,13 +84,11 @@ def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", 
     renumber: dict[int, Expression] = {j: Variable(k) for k, j in enumerate(kept)}
     goal = map_goal(goal, lambda tree: substitute(tree, renumber))
     outputs = tuple((name, substitute(tree, renumber)) for name, tree in outputs)
-    rows = _columns(present, kept, weights)
-    shared = np.zeros((0, rows.shape[1])) if absent is None else _columns(absent, kept, weights)
-    scale = _units(rows[:, : len(kept)]) if units else np.ones(len(kept))
-    factor = np.concatenate([1.0 / scale, np.ones(rows.shape[1] - len(kept))])
-    exact = _whole(rows) and _whole(shared)
-    rows *= factor
-    shared *= factor
+    columns = _columns(present, kept, weights, order)
+    others = np.zeros((len(columns), 0)) if absent is None else _columns(absent, kept, weights, order)
+    scale = _units(columns[: len(kept)]) if units else np.ones(len(kept))
+    exact = _whole(columns) and _whole(others)
+    rows, shared = (_in_units(each, scale) for each in (columns, others))
     if absent is not None:
         rows -= shared
     where = {j: k for k, j in enumerate(kept)}
@@ -149,21 +146,29 @@ def _weights(plan: WatchPlan, trees: list[Expression], used: list[int]) -> list[
     return counts if len(counts) == 1 else []
 
 
-def _columns(values: FloatArray, kept: list[int], weights: list[int] | None) -> FloatArray:
-    """The kept columns and, in the weighted form, the weight as the last one."""
-    if weights is None:
-        return values[:, kept]
-    weight = values[:, weights].sum(axis=1) if weights else np.ones(len(values))
-    return np.concatenate([values[:, kept], weight[:, None]], axis=1)
+def _columns(values: FloatArray, kept: list[int], weights: list[int] | None, order: IntArray) -> FloatArray:
+    """The kept columns and, in the weighted form, the weight as the last one, each in this order of rows."""
+    chosen = [values[:, j] for j in kept]
+    if weights is not None:
+        chosen.append(values[:, weights].sum(axis=1) if weights else np.ones(len(values)))
+    return np.stack([column[order] for column in chosen]) if chosen else np.zeros((0, len(order)))
 
 
-def _units(rows: FloatArray) -> FloatArray:
+def _in_units(columns: FloatArray, scale: FloatArray) -> FloatArray:
+    """Rows, as kernels read them, with components in their units."""
+    rows = np.empty(columns.shape[::-1])
+    for j, column in enumerate(columns):
+        rows[:, j] = column / scale[j] if j < len(scale) else column
+    return rows
+
+
+def _units(columns: FloatArray) -> FloatArray:
     """A power of two near the spread of each column (near its size, where it does not vary)."""
-    if len(rows) == 0:
-        return np.ones(rows.shape[1])
-    some = rows[:: max(1, len(rows) // _SAMPLE)]
-    (low, high), usual = np.quantile(some, [0.25, 0.75], axis=0), np.quantile(np.abs(some), 0.75, axis=0)
-    spread, size = rows.std(axis=0), np.abs(rows).mean(axis=0)
+    if columns.size == 0:
+        return np.ones(len(columns))
+    some = columns[:, :: max(1, columns.shape[1] // _SAMPLE)]
+    (low, high), usual = np.quantile(some, [0.25, 0.75], axis=1), np.quantile(np.abs(some), 0.75, axis=1)
+    spread, size = columns.std(axis=1), np.abs(columns).mean(axis=1)
     # Some rows may be far out: they must not set the unit of all.
     spread = np.where(high > low, np.minimum(spread, _SPREADS * (high - low)), spread)
     size = np.where(usual > 0, np.minimum(size, _SPREADS * usual), size)
@@ -172,14 +177,13 @@ def _units(rows: FloatArray) -> FloatArray:
     return np.asarray(2.0 ** np.round(np.log2(unit)))
 
 
-def _whole(rows: FloatArray) -> bool:
+def _whole(columns: FloatArray) -> bool:
     """Are all sums exact in double precision: whole numbers whose total stays below 2^53?"""
-    if rows.size == 0:
+    if columns.size == 0:
         return True
-    head = rows[:_HEAD]
-    return bool(
-        (head == np.rint(head)).all() and (rows == np.rint(rows)).all() and np.abs(rows).sum(axis=0).max() < 2.0**53
-    )
+    head = columns[:, :_HEAD]
+    whole = (head == np.rint(head)).all() and (columns == np.rint(columns)).all()
+    return bool(whole and np.abs(columns).sum(axis=1).max() < 2.0**53)
 
 
 def _moments(plan: WatchPlan, merged: dict[int, int], where: dict[int, int]) -> tuple[Moment, ...]:

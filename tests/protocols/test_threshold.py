@@ -100,9 +100,10 @@ def test_late_doubled_and_foreign_replies_change_nothing():
 
 def test_an_answer_about_other_groups_is_refused():
     machine = balancer(2, groups=2)
-    first, _ = machine.collect_all(0)
-    with pytest.raises(ProtocolError, match="site 0 answered other groups"):
-        machine.receive(Reply(0, first.number, 0, rows(1)))
+    talk(machine, machine.collect_all(0), [rows(0, 0)] * 2)
+    (request,) = machine.start(1, [(0, rows(9, 9))])
+    with pytest.raises(ProtocolError, match="site 1 answered other groups"):
+        machine.receive(Reply(1, request.number, 1, rows(1)))
 
 
 def test_abandoning_has_no_effect():

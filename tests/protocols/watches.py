@@ -48,6 +48,8 @@ def cascade(sites: int, *, groups: int = 1, weighted: bool = False, **goal: floa
 
 def answer(request: Request, held: Rows) -> Reply:
     """What a site that holds these rows answers."""
+    if len(request.groups) == 0:  # everything
+        return Reply(request.site, request.number, request.pane, held)
     at = np.searchsorted(held.groups, request.groups)
     weights = held.weights[at] if len(held.weights) else NO_WEIGHTS
     return Reply(request.site, request.number, request.pane, Rows(request.groups, held.sums[at], weights))

@@ -28,13 +28,21 @@ def wrong_answers(watch: Watch, answers: list[Answer]) -> list[str]:
         truth = watch.truth(answer.roster)[first : answer.pane + 1]
         panes, groups, dimension = truth.shape
         points = truth.reshape(-1, dimension)
-        sides = np.tile(answer.sides, panes)
-        right = _right(watch, points, sides, np.tile(answer.estimates, (panes, 1)))
+        said = padded(watch, answer.estimates, groups)
+        all_sides = np.concatenate([answer.sides, watch.monitor.answers(said)[len(answer.sides) :]])
+        sides = np.tile(all_sides, panes)
+        right = _right(watch, points, sides, np.tile(said, (panes, 1)))
         for at in np.flatnonzero(~right).tolist():
             pane, group = first + at // groups, at % groups
-            said = f"said {sides[at]} with {answer.estimates[group]}"
-            wrong.append(f"pane {pane}, group {group}: {said}, is {points[at]}")
+            wrong.append(f"pane {pane}, group {group}: said {sides[at]} with {said[group]}, is {points[at]}")
     return wrong
+
+
+def padded(watch: Watch, estimates: np.ndarray, groups: int) -> np.ndarray:
+    """The estimates of all groups: those that nobody spoke of are 0, and have no mean."""
+    nowhere = 0.0 if watch.streams.weights is None else np.nan
+    missing = groups - len(estimates)
+    return np.concatenate([estimates.reshape(-1, watch.monitor.dimension), np.full((missing, watch.monitor.dimension), nowhere)])
 
 
 def _right(watch: Watch, points: np.ndarray, sides: np.ndarray, estimates: np.ndarray) -> np.ndarray:
@@ -86,15 +94,20 @@ class ConvexityChecker:
 
     def _check(self, simulation: Simulation, pane: int, roster: tuple[int, ...]) -> None:
         books = simulation.settlement.resolver.books
-        size = 1.0 + np.abs(books.slack[list(roster)]).max()
-        if np.abs(books.slack[list(roster)].sum(axis=0)).max() > TOLERANCE * size:
+        size = 1.0 + np.abs(books.slack[list(roster)]).max(initial=0.0)
+        if np.abs(books.slack[list(roster)].sum(axis=0)).max(initial=0.0) > TOLERANCE * size:
             self.broken.append(f"t={simulation.network.now}, pane {pane}: the slacks do not sum to 0")
-        drifts = np.stack([simulation.sites[site].drifts(pane) for site in roster])
-        truth = self.watch.truth(roster)[pane]
+        groups = len(books.slack[0])
+        for site in roster:  # all that the coordinator knows of; a site is told when it needs to be
+            simulation.sites[site].grow_groups(groups)
+        drifts = np.stack([simulation.sites[site].drifts(pane)[:groups] for site in roster])
+        truth = self.watch.truth(roster)[pane, :groups]
+        if groups == 0:
+            return
         if self.watch.streams.weights is None:
             mean = drifts.mean(axis=0)
         else:
-            weights = self.watch.streams.weights[pane, list(roster)]
+            weights = self.watch.streams.weights[pane, list(roster), :groups]
             if (weights == 0).any():  # without weight a site has no drift
                 return
             mean = (drifts * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[:, None]

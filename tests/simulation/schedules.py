@@ -28,13 +28,14 @@ class Schedule:
     faults: Faults
     stays: tuple[Stay, ...]
     timing: Timing
+    growing: bool  # groups are known from the first pane on in which a site holds something of them
 
     def simulation(self, faults: Faults | None = None) -> Simulation:
         """A run that is ready to start, perhaps with other faults."""
         network = SimulatedNetwork(self.seed, self.faults if faults is None else faults)
         return Simulation(
             self.watch.monitor, self.watch.streams, network,
-            protocol=self.protocol, policy=self.policy, stays=self.stays, timing=self.timing,
+            protocol=self.protocol, policy=self.policy, stays=self.stays, timing=self.timing, growing=self.growing,
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -50,9 +51,9 @@ def schedule_of(seed: int, *, panes: int = PANES, churn: bool = True) -> Schedul
     policy = str(rng.choice(POLICIES))
     jitter = float(rng.choice([0.05, 0.3, 1.5]))
     timing = Timing(jitter=jitter, lease=4.0)
-    return Schedule(
-        seed, watch, protocol, policy, _faults(rng, sites), _stays(rng, sites) if churn else _all(sites), timing
-    )  # fmt: skip
+    growing = watch.streams.sums.shape[2] > 1 and seed % 3 != 0
+    stays = _stays(rng, sites) if churn else _all(sites)
+    return Schedule(seed, watch, protocol, policy, _faults(rng, sites), stays, timing, growing)
 
 
 def _all(sites: int) -> tuple[Stay, ...]:

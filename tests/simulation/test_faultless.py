@@ -16,12 +16,15 @@ RUNS = [("coordinator", policy) for policy in POLICIES] + [("broadcast", POLICIE
 SLOW = Faults(until=1e9, duplication=0.3, reordering=0.8, delay_mean=0.08)
 
 
-def run(watch: Watch, protocol: str, policy: str, seed: int, faults: Faults) -> tuple[Simulation, ConvexityChecker]:
+def run(
+    watch: Watch, protocol: str, policy: str, seed: int, faults: Faults, *, growing: bool = False
+) -> tuple[Simulation, ConvexityChecker]:
     """A run of this watch."""
     network = SimulatedNetwork(seed, faults)
     simulation = Simulation(
-        watch.monitor, watch.streams, network, protocol=protocol, policy=policy, timing=Timing(jitter=0.3, lease=60.0)
-    )
+        watch.monitor, watch.streams, network, protocol=protocol, policy=policy, timing=Timing(jitter=0.3, lease=60.0),
+        growing=growing,
+    )  # fmt: skip
     convexity = ConvexityChecker(watch)
     simulation.observers.append(convexity)
     simulation.run()
@@ -63,3 +66,19 @@ def test_delay_reordering_and_doubles_change_no_answer(shape, protocol, policy):
         assert answer.state is other.state is State.VALID
         assert (answer.roster, answer.sides.tolist()) == (other.roster, other.sides.tolist())
         assert answer.estimates.tobytes() == other.estimates.tobytes()
+
+
+@pytest.mark.parametrize(("protocol", "policy"), RUNS)
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.groups > 1], ids=lambda shape: shape.name)
+def test_groups_that_appear_are_kept_as_if_known_from_the_start(shape, protocol, policy):
+    """The same bits for every group that was spoken of, and nothing wrong about those that were not."""
+    watch = make_watch(shape, np.random.default_rng([13, SHAPES.index(shape)]), sites=4, panes=PANES)
+    known = by_pane(run(watch, protocol, policy, 5, Faults())[0])
+    simulation, convexity = run(watch, protocol, policy, 5, Faults(), growing=True)
+    grown = by_pane(simulation)
+    assert wrong_answers(watch, simulation.settlement.published) == []
+    assert convexity.broken == []
+    assert sorted(grown) == sorted(known) == list(range(PANES))
+    for pane, answer in grown.items():
+        spoken_of = len(answer.sides)
+        assert answer.estimates.tobytes() == known[pane].estimates[:spoken_of].tobytes()

@@ -137,6 +137,9 @@ def _windows(
         start, length = int(rng.integers(0, panes)), int(rng.integers(5, 15))
         where = slice(None) if rng.random() < 0.3 else int(rng.integers(0, sites))
         there[start : start + length, where] = False
+    if groups > 1:  # half of them are there from the start, others appear
+        born = np.maximum(0, rng.integers(-panes, panes, groups))
+        there &= (np.arange(panes)[:, None] >= born)[:, None, :, None]
     deltas = np.stack([np.where(there, f(values), 0.0).sum(axis=-1) for f in shape.statistics], axis=-1)
     return _sliding(deltas), _sliding(there.sum(axis=-1).astype(float))
 

@@ -120,6 +120,16 @@ class Monitor:
             np.zeros(self.dimension),
         )
 
+    def grown(self, zones: Zones, groups: int, estimate: float) -> Zones:
+        """The zones with room for more groups, up to this number; the new ones have this number as every estimate."""
+        known = len(zones.answer)
+        if groups <= known:
+            return zones
+        fresh = self.zones(groups - known)
+        self.refresh(fresh, np.arange(groups - known), np.full((groups - known, self.dimension), estimate))
+        parts = [np.concatenate([old, new]) for old, new in zip(zones[:4], fresh[:4], strict=True)]
+        return Zones(parts[0], parts[1].astype(np.int8), parts[2], parts[3], zones.trail, zones.work)
+
     def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray) -> None:
         """Move the groups to new estimates: answer, bounds and safe radius follow."""
         groups = np.ascontiguousarray(groups, dtype=np.int64)

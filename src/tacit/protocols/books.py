@@ -60,10 +60,12 @@ class Books:
         sums = self.collected[self.roster][:, groups]
         return estimate_of(sums, self.weights[self.roster][:, groups] if self.weighted else None)
 
-    def check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, *, may_be_empty: bool = False) -> None:
         """Refuse rows that do not fit this watch: they come from another one, or from a broken process."""
         groups, (_, count, dimension) = rows.groups, self.collected.shape
-        if len(groups) == 0 or groups[0] < 0 or groups[-1] >= count or (groups[1:] <= groups[:-1]).any():
+        if not len(groups) and may_be_empty:
+            return
+        if not len(groups) or (groups[0] < 0 or groups[-1] >= count or (groups[1:] <= groups[:-1]).any()):
             raise ProtocolError(f"a message names groups that a watch of {count} groups does not have in this order")
         if rows.sums.shape != (len(groups), dimension) or len(rows.weights) != (len(groups) if self.weighted else 0):
             raise ProtocolError(f"a message holds rows that a watch of {dimension} statistics cannot have")
@@ -80,6 +82,8 @@ class Books:
 
     def collect(self, site: int, rows: Rows) -> None:
         """Remember these rows as the last collected from the site; its slack for them becomes 0."""
+        if not len(rows.groups):
+            return
         self.collected[site, rows.groups] = rows.sums
         if self.weighted:
             self.weights[site, rows.groups] = rows.weights
@@ -90,6 +94,22 @@ class Books:
         groups = np.arange(self.collected.shape[1])
         weights = self.weights[site].copy() if self.weighted else _NO_WEIGHTS
         return Rows(groups, self.collected[site].copy(), weights)
+
+    def collect_all(self, site: int, rows: Rows) -> None:
+        """Remember these rows as all that the site holds: what it left out is 0."""
+        self.collected[site] = self.slack[site] = 0.0
+        if self.weighted:
+            self.weights[site] = 0.0
+        self.collect(site, rows)
+
+    def grow_groups(self, groups: int) -> None:
+        """Make room for groups up to this number; nobody holds anything of the new ones."""
+        sites, known, dimension = self.collected.shape
+        if (more := groups - known) > 0:
+            self.collected = np.concatenate([self.collected, np.zeros((sites, more, dimension))], axis=1)
+            self.slack = np.concatenate([self.slack, np.zeros((sites, more, dimension))], axis=1)
+            fresh = np.zeros if self.weighted else np.ones
+            self.weights = np.concatenate([self.weights, fresh((sites, more))], axis=1)
 
     def grow(self, sites: int) -> None:
         """Make room for sites up to this number; new ones are not on the roster yet."""

@@ -21,6 +21,8 @@ from tacit.vocabulary import BoolArray, IntArray, ProtocolError
 
 __all__ = ["Cascade"]
 
+_EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
+
 
 class Cascade:
     """Numbers broadcasts and keeps the estimate; messages in, messages out."""
@@ -30,7 +32,8 @@ class Cascade:
         self.versions: IntArray = np.zeros(len(books.roster), dtype=np.int64)
         self.available: BoolArray = books.roster.copy()
         self.full_syncs = 0
-        self._requests = 0
+        self.requests = 0
+        self.touched: set[int] = set()  # sites whose books changed; whoever keeps them durable takes them out
         self._collecting: tuple[int, dict[int, Request]] | None = None
         self._collected: dict[int, Rows] = {}
 
@@ -47,6 +50,11 @@ class Cascade:
             newest = self.versions.max(initial=0)
             self.versions = np.concatenate([self.versions, np.full(more, newest, dtype=np.int64)])
             self.available = np.concatenate([self.available, np.zeros(more, dtype=np.bool_)])
+
+    def grow_groups(self, groups: int) -> None:
+        """There are groups up to this number now; nobody has said anything of the new ones, so they are 0."""
+        self.books.grow_groups(groups)
+        self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
 
     def abandon(self) -> None:
         """Forget the collection under way; nothing it did so far has had an effect."""
@@ -66,6 +74,7 @@ class Cascade:
         taken = []
         for origin, rows in sorted(reports, key=lambda report: report[0]):
             self.books.collect(origin, rows)
+            self.touched.add(origin)
             self.versions += 1
             taken.append((origin, int(self.versions.max()), rows))
         groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
@@ -76,11 +85,10 @@ class Cascade:
         """Ask every available site for every group: how a watch starts, and how it goes on when the roster changed."""
         if self._collecting is not None:
             raise ProtocolError("a collection is under way; the next one waits for its end")
-        groups = np.arange(len(self.zones.answer))
         awaited = {}
         for site in np.flatnonzero(self.available).tolist():
-            self._requests += 1
-            awaited[site] = Request(site, self._requests, pane, groups)
+            self.requests += 1
+            awaited[site] = Request(site, self.requests, pane, _EVERYTHING)
         self._collecting = (pane, awaited)
         return tuple(awaited.values())
 
@@ -92,14 +100,13 @@ class Cascade:
         request = awaited.get(reply.site)
         if request is None or request.number != reply.number:
             return ()
-        if len(reply.rows.groups) != len(request.groups):
-            raise ProtocolError(f"site {reply.site} answered other groups than it was asked for")
         del awaited[reply.site]
         self._collected[reply.site] = reply.rows
         if awaited:
             return ()
         for site, rows in self._collected.items():
-            self.books.collect(site, rows)
+            self.books.collect_all(site, rows)
+        self.touched.update(np.flatnonzero(self.books.roster).tolist())
         self.abandon()
         self.full_syncs += 1
         groups = np.arange(len(self.zones.answer))

@@ -62,7 +62,11 @@ class Report:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """The coordinator asks a site for its vector as of a pane (REQ). ``number`` pairs it with its reply."""
+    """The coordinator asks a site for its vector as of a pane (REQ). ``number`` pairs it with its reply.
+
+    Without groups it asks for all that the site has, also those that the coordinator has never heard of; groups that
+    the reply leaves out are 0.
+    """
 
     site: int
     number: int

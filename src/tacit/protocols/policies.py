@@ -29,6 +29,9 @@ class Policy(ABC):
     def renewed(self, groups: IntArray) -> None:  # noqa: B027
         """These groups have a new estimate: every drift is 0."""
 
+    def grow_groups(self, groups: int) -> None:  # noqa: B027
+        """There are groups up to this number now."""
+
 
 class Random(Policy):
     """The seed's order: any site not asked yet, uniformly."""
@@ -57,6 +60,9 @@ class LeastRecentlyUsed(Policy):
         self.used = _with_rows(self.used, site + 1)
         self.used[site, groups] = self.clock[0]
 
+    def grow_groups(self, groups: int) -> None:
+        self.used = _with_columns(self.used, groups)
+
 
 class MostOpposite(Policy):
     """The site whose last known drift points most against what must be balanced; the least recently used of equals."""
@@ -79,11 +85,23 @@ class MostOpposite(Policy):
     def renewed(self, groups: IntArray) -> None:
         self.known[:, groups] = 0.0
 
+    def grow_groups(self, groups: int) -> None:
+        self.known = _with_columns(self.known, groups)
+        self.recency.grow_groups(groups)
+
 
 def _with_rows(array: AnyArray, rows: int) -> AnyArray:
     """The array, with zeros added so that it has at least this many rows: sites may join."""
     more = rows - len(array)
     return array if more <= 0 else np.concatenate([array, np.zeros((more, *array.shape[1:]), dtype=array.dtype)])
+
+
+def _with_columns(array: AnyArray, columns: int) -> AnyArray:
+    """The array, with zeros added so that it has at least this many columns: groups may appear."""
+    more = columns - array.shape[1]
+    if more <= 0:
+        return array
+    return np.concatenate([array, np.zeros((len(array), more, *array.shape[2:]), dtype=array.dtype)], axis=1)
 
 
 POLICIES = ("lru", "opposite", "random")

@@ -38,6 +38,7 @@ from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Phase", "Settlement"]
 
+NEVER = -(1 << 62)  # before any pane
 _PACE = 5  # panes that a site may be behind and still join
 _SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
@@ -71,7 +72,7 @@ class _Seen:
     heard: float
     oldest: int  # it holds the panes oldest to closed
     closed: int
-    silent: int = -1  # claimed under the zone that the coordinator holds for it
+    silent: int = NEVER  # claimed under the zone that the coordinator holds for it
     report: Report | None = None
     sent: float = float("-inf")  # when it was last sent a zone
     stale: bool = False
@@ -88,13 +89,14 @@ class Settlement:
         resolver: Balancer | Cascade,
         *,
         expected: int,
+        begin: int = 0,
         lease: float = 10.0,
         resend: float = 1.0,
         backlog: int = 50,
     ) -> None:
         self.resolver = resolver
         self.phase = Phase.GATHERING
-        self.settled = -1
+        self.settled = begin - 1
         self.published: list[Answer] = []
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
         self._seen: dict[int, _Seen] = {}
@@ -102,7 +104,7 @@ class Settlement:
         self._leaving: set[int] = set()  # left, but on the roster until the next collection
         self._recollect = False
         self._newest = False  # collect at the newest pane, not at the next one
-        self._pane = -1  # of the collection or resolution under way
+        self._pane = NEVER  # of the collection or resolution under way
         self._asked = float("-inf")
         self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
         self._laggard = -1  # a site that the next pane waits for, so that most heartbeats need no look at all sites
@@ -127,6 +129,10 @@ class Settlement:
             return State.STALE
         return State.VALID if self.phase is Phase.SETTLING else State.RESOLVING
 
+    def grow_groups(self, groups: int) -> None:
+        """There are groups up to this number now; call it before the first message that names one of them."""
+        self.resolver.grow_groups(groups)
+
     def receive(self, message: Message, now: float) -> tuple[Message, ...]:
         """One message from a site."""
         out: list[Message] = []
@@ -143,7 +149,7 @@ class Settlement:
                 out += self._report(message, now)
             case Reply() if message.site in self._seen:
                 self._hear(message.site, now)
-                self.resolver.books.check(message.rows)
+                self.resolver.books.check(message.rows, may_be_empty=True)
                 out += self._resolved(self.resolver.receive(message), now)
         return tuple(out + self._settle(now))
 
@@ -331,7 +337,7 @@ class Settlement:
             return None
         live = [(site, self._seen[site]) for site in self.roster if not self._seen[site].stale]
         late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
-        claimed = min((seen.silent for _, seen in live), default=-1)
+        claimed = min((seen.silent for _, seen in live), default=NEVER)
         if not self._recollect and claimed > self.settled:
             self._become("claims of the next pane")
             self._publish(self.settled + 1, claimed, set(self.stale))

@@ -8,6 +8,10 @@ snapshot.
 
 Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, the report it is
 blocked by, and leave until the coordinator has said it back.
+
+Groups may appear while the watch runs (``grow_groups``). One that nobody has told the coordinator of is 0 everywhere as
+far as the coordinator knows, and the site checks it against the zone around 0 like any other: a rare key costs nothing.
+Only where a condition holds of nothing at all is a new group reported at once, because its answer is news.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from enum import Enum
 
 import numpy as np
 
+from tacit.functions.goals import Track
 from tacit.functions.monitor import Monitor
 from tacit.protocols.books import Books, estimate_of
 from tacit.protocols.messages import (
@@ -33,7 +38,8 @@ from tacit.protocols.messages import (
     Rows,
     Snapshot,
 )
-from tacit.vocabulary import FloatArray, IntArray, ProtocolError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
+from tacit.vocabulary.answers import MET
 
 __all__ = ["TRANSITIONS", "Phase", "Site"]
 
@@ -63,12 +69,23 @@ class Site:
     """Pure machine: panes and messages in, messages out. The vectors are durable, the zone is not."""
 
     def __init__(
-        self, site: int, monitor: Monitor, groups: int, *, weighted: bool = False, history: int = 10_000
+        self,
+        site: int,
+        monitor: Monitor,
+        groups: int,
+        *,
+        weighted: bool = False,
+        history: int = 10_000,
+        begin: int = 0,
+        session: int = 0,
     ) -> None:
         self.site, self.monitor, self.weighted = site, monitor, weighted
-        self.closed = -1
-        self.settled = -1
-        self.session = 0
+        self.closed = begin - 1
+        self.settled = begin - 1
+        self.session = session
+        self._nowhere = np.nan if weighted else 0.0  # the estimate of a group that nobody holds anything of
+        nothing = monitor.answers(np.full((1, monitor.dimension), self._nowhere))
+        self._news = not isinstance(monitor.goal, Track) and nothing[0] == MET
         self._history = history
         self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._reports = 0
@@ -80,13 +97,28 @@ class Site:
         self.session += 1
         self.leaving = self.left = False
         self.version = 0
-        self.silent = -1
+        self.silent = self.settled
         self.sites = 1
         self._blocked: Report | None = None
-        self._zones = self.monitor.zones(len(self._groups))
-        self._books = Books(1, len(self._groups), self.monitor.dimension, weighted=self.weighted)
         self._everyone: dict[int, Rows] | None = None
-        self._told = self._nothing_told()
+        self._forget_groups()
+
+    def grow_groups(self, groups: int) -> None:
+        """There are groups up to this number now."""
+        more = groups - len(self._groups)
+        if more <= 0:
+            return
+        self._groups = np.arange(groups)
+        self._zones = self.monitor.grown(self._zones, groups, self._nowhere)
+        self._books.grow_groups(groups)
+        self._known = np.concatenate([self._known, np.zeros(more, dtype=np.bool_)])
+        if self.weighted:
+            sums, weights = self._told
+            nothing = np.full((more, self.monitor.dimension), np.nan)
+            self._told = np.concatenate([sums, nothing]), np.concatenate([weights, nothing[:, 0]])
+        if self._everyone is not None:
+            shape = (groups, self.monitor.dimension)
+            self._everyone = {site: _padded(rows, shape, self.weighted) for site, rows in self._everyone.items()}
 
     @property
     def phase(self) -> Phase:
@@ -94,6 +126,11 @@ class Site:
         if self.version == 0:
             return Phase.WAITING
         return Phase.CHECKING if self._blocked is None else Phase.BLOCKED
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self._groups)
 
     def close_pane(self, pane: int, sums: FloatArray, weights: FloatArray | None = None) -> tuple[Message, ...]:
         """The pane is complete and these are its window's sums, (groups, d); copied. Panes are closed in order.
@@ -117,11 +154,13 @@ class Site:
                 return self._answer(message)
             case AdjustSlack() if message.version == self.version + 1:
                 self._fit(message.groups, message.slacks)
+                self._known[message.groups] = True
                 self._books.slack[0, message.groups] = message.slacks
                 self._tell(message.pane, message.groups)
                 return self._zone_changed(message.version, message.pane)
             case NewEstimate() if message.version == self.version + 1 and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
+                self._known[message.groups] = True
                 self._books.collect(0, self._rows(message.pane, message.groups))
                 self.monitor.refresh(self._zones, message.groups, message.estimates)
                 self._tell(message.pane, message.groups)
@@ -173,17 +212,34 @@ class Site:
         return np.asarray(self._books.slack[0])
 
     def _rows(self, pane: int, groups: IntArray) -> Rows:
-        sums, weights = self._vectors[pane]
+        sums, weights = self._vector(pane)
         return Rows(groups, sums[groups], weights[groups] if self.weighted else _NO_WEIGHTS)
+
+    def _vector(self, pane: int) -> tuple[FloatArray, FloatArray]:
+        """The sums and weights of a pane that is held; groups that came later were 0."""
+        sums, weights = self._vectors[pane]
+        if (more := len(self._groups) - len(sums)) > 0:
+            sums = np.concatenate([sums, np.zeros((more, sums.shape[1]))])
+            weights = np.concatenate([weights, np.zeros(more)]) if self.weighted else weights
+            self._vectors[pane] = sums, weights
+        return sums, weights
 
     def _answer(self, request: Request) -> tuple[Message, ...]:
         if request.pane not in self._vectors:
             return (self.hello(),)
-        return (Reply(self.site, request.number, request.pane, self._rows(request.pane, request.groups)),)
+        groups = request.groups
+        if len(groups) == 0:
+            sums, weights = self._vector(request.pane)
+            held = (sums != 0.0).any(axis=1)
+            groups = np.flatnonzero(held | (weights != 0.0) if self.weighted else held)
+        elif groups[0] < 0 or groups[-1] >= len(self._groups):
+            raise ProtocolError(f"the coordinator asked site {self.site} for a group that its watch does not have")
+        return (Reply(self.site, request.number, request.pane, self._rows(request.pane, groups)),)
 
     def _broadcast(self, message: Broadcast, everyone: dict[int, Rows]) -> tuple[Message, ...]:
         self._books.check(message.rows)
         groups = message.rows.groups
+        self._known[groups] = True
         if message.origin == self.site:
             self._books.collect(0, message.rows)
             self._tell(message.pane, groups)
@@ -199,24 +255,37 @@ class Site:
     def _restore(self, snapshot: Snapshot) -> tuple[Message, ...]:
         if snapshot.version == self.version and self.silent >= snapshot.pane and self._blocked is None:
             return ()
-        self._books.check(snapshot.collected)
-        self._fit(self._groups, snapshot.slacks)
-        self._fit(self._groups, snapshot.estimates)
+        groups = snapshot.collected.groups
+        self._books.check(snapshot.collected, may_be_empty=True)
+        self._fit(groups, snapshot.slacks)
+        self._fit(groups, snapshot.estimates)
         self.sites = snapshot.sites
-        self._books.collect(0, snapshot.collected)
-        self._books.slack[0] = snapshot.slacks
-        self.monitor.refresh(self._zones, self._groups, snapshot.estimates)
-        self._told = self._nothing_told()
+        self._forget_groups()  # those that it does not name are 0
+        self._known[groups] = True
+        if len(groups):
+            self._books.collect(0, snapshot.collected)
+            self._books.slack[0, groups] = snapshot.slacks
+            self.monitor.refresh(self._zones, groups, snapshot.estimates)
         if snapshot.everyone is not None:
-            self._everyone = {
-                site: Rows(rows.groups, rows.sums.copy(), rows.weights.copy()) for site, rows in snapshot.everyone
-            }
-            if self.weighted:  # there is no slack in this protocol: what was told is what was collected
-                self._told = (snapshot.collected.sums.copy(), snapshot.collected.weights.copy())
+            shape = (len(self._groups), self.monitor.dimension)
+            self._everyone = {site: _padded(rows, shape, self.weighted) for site, rows in snapshot.everyone}
+            if self.weighted and len(groups):
+                # There is no slack in this protocol: what was told is what was collected.
+                self._told[0][groups], self._told[1][groups] = snapshot.collected.sums, snapshot.collected.weights
         return self._zone_changed(snapshot.version, snapshot.pane)
 
+    def _forget_groups(self) -> None:
+        """No group is known to anyone: all are 0."""
+        count = len(self._groups)
+        self._zones = self.monitor.grown(self.monitor.zones(0), count, self._nowhere)
+        self._books = Books(1, count, self.monitor.dimension, weighted=self.weighted)
+        self._known: BoolArray = np.zeros(count, dtype=np.bool_)
+        self._told = self._nothing_told()
+
     def _fit(self, groups: IntArray, table: FloatArray) -> None:
-        if len(groups) == 0 or groups[-1] >= len(self._groups) or table.shape != (len(groups), self.monitor.dimension):
+        if len(groups) == table.size == 0:
+            return
+        if groups[-1] >= len(self._groups) or table.shape != (len(groups), self.monitor.dimension):
             raise ProtocolError(f"the coordinator sent site {self.site} a zone that does not fit its watch")
 
     def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
@@ -253,6 +322,8 @@ class Site:
             drift = self._zones.estimate + (mass / rows.weights[:, None] if self.weighted else mass * self.sites)
         moved = np.flatnonzero(~ok & np.isfinite(drift).all(axis=1))
         ok[moved] = self.monitor.inside(self._zones, moved, drift[moved])
+        if self._news:
+            ok &= self._known | (rows.sums == 0.0).all(axis=1)
         return np.flatnonzero(~ok)
 
     def _nothing_told(self) -> tuple[FloatArray, FloatArray]:
@@ -264,5 +335,15 @@ class Site:
     def _tell(self, pane: int, groups: IntArray) -> None:
         """These groups' vectors at the pane took part in making the zone that came."""
         if self.weighted:
-            sums, weights = self._vectors.get(pane, self._nothing_told())
+            sums, weights = self._vector(pane) if pane in self._vectors else self._nothing_told()
             self._told[0][groups], self._told[1][groups] = sums[groups], weights[groups]
+
+
+def _padded(rows: Rows, shape: tuple[int, int], weighted: bool) -> Rows:
+    """The rows as tables of all groups; those that are not named are 0."""
+    sums, weights = np.zeros(shape), np.zeros(shape[0]) if weighted else _NO_WEIGHTS
+    if len(rows.groups):
+        sums[rows.groups] = rows.sums
+        if weighted:
+            weights[rows.groups] = rows.weights
+    return Rows(np.arange(shape[0]), sums, weights)

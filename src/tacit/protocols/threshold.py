@@ -16,7 +16,7 @@ in one message. Violations of other panes wait until this resolution has ended; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 import numpy as np
@@ -29,6 +29,8 @@ from tacit.protocols.policies import Policy
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
 __all__ = ["TRANSITIONS", "Balancer", "Phase"]
+
+_EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 
 
 class Phase(Enum):
@@ -47,10 +49,9 @@ TRANSITIONS: dict[tuple[Phase, str], tuple[Phase, ...]] = {
 class _Resolution:
     """The state of one resolution: who is in each group's P', and what they sent."""
 
-    def __init__(self, pane: int, groups: IntArray, sites: int, dimension: int, *, collecting: bool) -> None:
+    def __init__(self, pane: int, groups: IntArray, sites: int, dimension: int) -> None:
         k = len(groups)
         self.pane = pane
-        self.collecting = collecting  # everyone is asked and a new estimate made, whether or not it balances
         self.groups = groups
         self.open: BoolArray = np.ones(k, dtype=np.bool_)
         self.balanced: BoolArray = np.zeros(k, dtype=np.bool_)
@@ -65,6 +66,15 @@ class _Resolution:
         self.awaited: dict[int, Request] = {}
 
 
+class _Collection:
+    """Everyone is asked for everything, and there are new estimates whether or not it balances."""
+
+    def __init__(self, pane: int) -> None:
+        self.pane = pane
+        self.rows: dict[int, Rows] = {}
+        self.awaited: dict[int, Request] = {}
+
+
 class Balancer:
     """Resolves the violations of a pane. Messages in, messages out; knows nothing of clocks, leases or loss."""
 
@@ -74,7 +84,8 @@ class Balancer:
         self.available: BoolArray = books.roster.copy()
         self.full_syncs = 0
         self.requests = 0
-        self._resolution: _Resolution | None = None
+        self.touched: set[int] = set()  # sites whose books changed; whoever keeps them durable takes them out
+        self._resolution: _Resolution | _Collection | None = None
 
     @property
     def phase(self) -> Phase:
@@ -96,17 +107,34 @@ class Balancer:
             self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
             self.available = np.concatenate([self.available, np.zeros(more, dtype=np.bool_)])
 
+    def grow_groups(self, groups: int) -> None:
+        """There are groups up to this number now; nobody has said anything of the new ones, so they are 0."""
+        self.books.grow_groups(groups)
+        self.policy.grow_groups(groups)
+        self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+
     def abandon(self) -> None:
         """Forget the resolution under way; nothing it did so far has had an effect."""
         self._resolution = None
 
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Resolve the violations of one pane, given by the sites that reported and what they reported."""
-        return self._begin(pane, np.unique(np.concatenate([rows.groups for _, rows in reports])), reports)
+        self._idle()
+        groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
+        sites, _, dimension = self.books.collected.shape
+        resolution = self._resolution = _Resolution(pane, groups, sites, dimension)
+        for site, rows in reports:
+            self._join(resolution, site, rows)
+        return self._next_round(resolution)
 
     def collect_all(self, pane: int) -> tuple[Message, ...]:
         """Ask every available site for every group: how a watch starts, and how it goes on when the roster changed."""
-        return self._begin(pane, np.arange(len(self.zones.answer)), ())
+        self._idle()
+        collection = self._resolution = _Collection(pane)
+        for site in np.flatnonzero(self.available).tolist():
+            self.requests += 1
+            collection.awaited[site] = Request(site, self.requests, pane, _EVERYTHING)
+        return tuple(collection.awaited.values())
 
     def snapshot(self, site: int, pane: int) -> Snapshot:
         """All the site needs to go on checking from the pane after this one."""
@@ -122,26 +150,21 @@ class Balancer:
         request = resolution.awaited.get(reply.site) if resolution else None
         if resolution is None or request is None or request.number != reply.number:
             return ()
+        if isinstance(resolution, _Collection):
+            del resolution.awaited[reply.site]
+            resolution.rows[reply.site] = reply.rows
+            return () if resolution.awaited else self._renew_all(resolution)
         if len(reply.rows.groups) != len(request.groups) or (reply.rows.groups != request.groups).any():
             raise ProtocolError(f"site {reply.site} answered other groups than it was asked for")
         del resolution.awaited[reply.site]
-        self._join(reply.site, reply.rows)
-        return () if resolution.awaited else self._next_round()
+        self._join(resolution, reply.site, reply.rows)
+        return () if resolution.awaited else self._next_round(resolution)
 
-    def _begin(self, pane: int, groups: IntArray, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
+    def _idle(self) -> None:
         if self._resolution is not None:
             raise ProtocolError("a resolution is under way; the next one waits for its end")
-        sites, _, dimension = self.books.collected.shape
-        self._resolution = _Resolution(pane, groups, sites, dimension, collecting=not reports)
-        for site, rows in reports:
-            self._join(site, rows)
-        if reports:
-            return self._next_round()
-        everyone = np.flatnonzero(self.available)
-        return self._ask(everyone, np.ones((len(everyone), len(groups)), dtype=np.bool_))
 
-    def _join(self, site: int, rows: Rows) -> None:
-        resolution = self._current()
+    def _join(self, resolution: _Resolution, site: int, rows: Rows) -> None:
         at = np.searchsorted(resolution.groups, rows.groups)
         mass = self.books.drift_mass(site, rows, self.zones.estimate[rows.groups])
         weights = rows.weights if self.books.weighted else np.ones(len(at))
@@ -154,33 +177,29 @@ class Balancer:
         resolution.held[at] += np.abs(rows.sums).sum(axis=1)
         resolution.weight_sum[at] += weights
 
-    def _next_round(self) -> tuple[Message, ...]:
+    def _next_round(self, resolution: _Resolution) -> tuple[Message, ...]:
         """Close every group that balances now or has nobody left to ask; ask one more site for the others."""
-        resolution = self._current()
-        if resolution.collecting:
-            return self._finish()
         at = np.flatnonzero(resolution.open)
-        at = at[~self._balances(at)]
+        at = at[~self._balances(resolution, at)]
         left = self.available[:, None] & ~resolution.member[:, at]
         exhausted = ~left.any(axis=0)
         resolution.open[at[exhausted]] = False
         at, left = at[~exhausted], left[:, ~exhausted]
         if len(at) == 0:
-            return self._finish()
+            return self._finish(resolution)
         chosen = self.policy.choose(resolution.groups[at], left, resolution.mass_sum[at])
         sites = np.unique(chosen)
         asked = np.zeros((len(sites), len(resolution.groups)), dtype=np.bool_)
         asked[np.searchsorted(sites, chosen), at] = True
-        return self._ask(sites, asked)
+        return self._ask(resolution, sites, asked)
 
-    def _balances(self, at: IntArray) -> BoolArray:
-        resolution = self._current()
+    def _balances(self, resolution: _Resolution, at: IntArray) -> BoolArray:
         weight = resolution.weight_sum[at]
         with np.errstate(invalid="ignore", divide="ignore"):
             drift = resolution.mass_sum[at] / weight[:, None] * self.books.spread
         groups = resolution.groups[at]
         inside = np.zeros(len(at), dtype=np.bool_)
-        usable = (weight > 0) & self._rounds_little(at)
+        usable = (weight > 0) & self._rounds_little(resolution, at)
         inside[usable] = self.monitor.inside(
             self.zones, groups[usable], self.zones.estimate[groups[usable]] + drift[usable]
         )
@@ -188,25 +207,22 @@ class Balancer:
         resolution.balanced[at[inside]] = True
         return inside
 
-    def _rounds_little(self, at: IntArray) -> BoolArray:
+    def _rounds_little(self, resolution: _Resolution, at: IntArray) -> BoolArray:
         """``rounds_little`` of the kernels, for many groups."""
-        resolution = self._current()
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = self.books.spread / resolution.weight_sum[at]
             moved, held = resolution.moved[at] * scale, resolution.held[at] * scale
         within = RADII_MAX * self.zones.radius[resolution.groups[at]]
         return (moved <= SMALL * np.maximum(1.0, held)) & ((moved + held <= SMALL) | (moved + held <= within))
 
-    def _ask(self, sites: IntArray, asked: BoolArray) -> tuple[Message, ...]:
-        resolution = self._current()
+    def _ask(self, resolution: _Resolution, sites: IntArray, asked: BoolArray) -> tuple[Message, ...]:
         for site, mask in zip(sites.tolist(), asked, strict=True):
             self.requests += 1
             request = Request(site, self.requests, resolution.pane, resolution.groups[mask])
             resolution.awaited[site] = request
         return tuple(resolution.awaited.values())
 
-    def _finish(self) -> tuple[Message, ...]:
-        resolution = self._current()
+    def _finish(self, resolution: _Resolution) -> tuple[Message, ...]:
         self._resolution = None
         messages: list[Message] = []
         if resolution.balanced.any():
@@ -227,6 +243,7 @@ class Balancer:
             self.books.slack[site, groups] = slacks
             self.policy.took_part(site, groups, target)
             self.versions[site] += 1
+            self.touched.add(site)
             messages.append(AdjustSlack(site, int(self.versions[site]), resolution.pane, groups, slacks))
         return messages
 
@@ -246,20 +263,26 @@ class Balancer:
             own = at[resolution.member[site, at]]  # a site may be lost before it is asked for every group
             weights = resolution.weights[site, own] if self.books.weighted else no_weights
             self.books.collect(site, Rows(resolution.groups[own], resolution.sums[site, own], weights))
+        took_part = np.flatnonzero(resolution.member[:, at].all(axis=1)).tolist()
+        return self._tell_all(resolution.pane, groups, took_part)
+
+    def _renew_all(self, collection: _Collection) -> tuple[Message, ...]:
+        self._resolution = None
+        for site, rows in collection.rows.items():
+            self.books.collect_all(site, rows)
+        return tuple(self._tell_all(collection.pane, np.arange(len(self.zones.answer)), collection.rows))
+
+    def _tell_all(self, pane: int, groups: IntArray, took_part: Collection[int]) -> list[Message]:
+        """New estimates for everyone from what the books hold."""
         estimates = self.new_estimates(groups)
         messages: list[Message] = []
-        count = int(np.count_nonzero(self.books.roster))
-        took_part: BoolArray = np.asarray(resolution.member[:, at].all(axis=1))
-        for site in np.flatnonzero(self.books.roster).tolist():
+        everyone = np.flatnonzero(self.books.roster).tolist()
+        for site in everyone:
             self.versions[site] += 1
-            if took_part[site]:
+            if site in took_part:
                 version = int(self.versions[site])
-                messages.append(NewEstimate(site, version, resolution.pane, count, groups, estimates))
+                messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates))
             else:  # it could not be asked, so what it holds at this pane is not what was collected: say what was
-                messages.append(self.snapshot(site, resolution.pane))
+                messages.append(self.snapshot(site, pane))
+        self.touched.update(everyone)
         return messages
-
-    def _current(self) -> _Resolution:
-        if self._resolution is None:
-            raise ProtocolError("no resolution is under way")
-        return self._resolution

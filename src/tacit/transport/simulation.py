@@ -4,6 +4,9 @@ Each site closes pane p a little after its end and says so; it says heartbeats, 
 again (its vectors are durable, its zone is not). The coordinator's state is durable too: it is committed before
 anything that follows from it is sent, so a crash can lose a batch of messages and nothing else.
 
+With ``growing`` a site has a group from the first pane on in which it holds anything of it, and others when it is told
+of them; groups have the same numbers everywhere, which live is seen to by whoever carries the messages.
+
 Nothing judges here: checkers look from outside, through ``observers`` and the record of what was published.
 """
 
@@ -75,11 +78,14 @@ class Simulation:
         stays: tuple[Stay, ...] | None = None,
         timing: Timing | None = None,
         backlog: int = 50,
+        growing: bool = False,
     ) -> None:
         panes, sites, groups, dimension = streams.sums.shape
         self.streams, self.network, self.timing = streams, network, Timing() if timing is None else timing
         self.stays = tuple(Stay(site) for site in range(sites)) if stays is None else stays
         weighted = streams.weights is not None
+        self._growing = growing
+        groups = 0 if growing else groups
         self._rng = np.random.default_rng([network.seed, 1])
         books = Books(sites, groups, dimension, weighted=weighted)
         zones = monitor.zones(groups)
@@ -143,11 +149,15 @@ class Simulation:
             self.network.send(COORDINATOR, message)
 
     def _coordinator_receives(self, message: Message) -> None:
+        if self._growing:
+            self.settlement.grow_groups(_groups_named(message))
         self._coordinator_says(self.settlement.receive(message, self.network.now))
         self._observe()
 
     def _site_receives(self, site: int, message: Message) -> None:
         if self._running(site):
+            if self._growing:
+                self.sites[site].grow_groups(_groups_named(message))
             self._site_says(site, self.sites[site].receive(message))
             if self.sites[site].left:
                 self._since[site] = None
@@ -170,8 +180,15 @@ class Simulation:
 
     def _close(self, site: int, pane: int) -> None:
         if self._running(site):
+            sums = self.streams.sums[pane, site]
             weights = None if self.streams.weights is None else self.streams.weights[pane, site]
-            self._site_says(site, self.sites[site].close_pane(pane, self.streams.sums[pane, site], weights))
+            machine = self.sites[site]
+            if self._growing:
+                held = np.flatnonzero(sums.any(axis=1) if weights is None else sums.any(axis=1) | (weights != 0.0))
+                machine.grow_groups(int(held.max(initial=-1)) + 1)
+                sums = sums[: machine.groups]
+                weights = None if weights is None else weights[: machine.groups]
+            self._site_says(site, machine.close_pane(pane, sums, weights))
 
     def _start(self, stay: Stay) -> None:
         """The site joins, or joins again: it holds what it closes from now on."""
@@ -196,3 +213,11 @@ class Simulation:
             self._site_says(site, self.sites[site].leave())
         elif self._since[site] is not None:
             self.network.at(self.network.now + self.timing.heartbeat, partial(self._leave, site))
+
+
+def _groups_named(message: Message) -> int:
+    """One more than the largest group that a message names."""
+    groups = getattr(message, "groups", None)
+    for name in ("rows", "collected"):
+        groups = getattr(message, name).groups if hasattr(message, name) else groups
+    return 0 if groups is None or not len(groups) else int(groups[-1]) + 1

@@ -42,7 +42,9 @@ def padded(watch: Watch, estimates: np.ndarray, groups: int) -> np.ndarray:
     """The estimates of all groups: those that nobody spoke of are 0, and have no mean."""
     nowhere = 0.0 if watch.streams.weights is None else np.nan
     missing = groups - len(estimates)
-    return np.concatenate([estimates.reshape(-1, watch.monitor.dimension), np.full((missing, watch.monitor.dimension), nowhere)])
+    return np.concatenate(
+        [estimates.reshape(-1, watch.monitor.dimension), np.full((missing, watch.monitor.dimension), nowhere)]
+    )
 
 
 def _right(watch: Watch, points: np.ndarray, sides: np.ndarray, estimates: np.ndarray) -> np.ndarray:

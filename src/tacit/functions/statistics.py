@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Moment", "Statistic"]
+import numpy as np
+
+from tacit.vocabulary.arrays import FloatArray
+
+__all__ = ["Moment", "Shift", "Statistic", "shifted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +37,39 @@ class Moment:
     count: int
     first: int
     square: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A statistic that is summed around one centre or two, and what it takes to move it to others.
+
+    It is the sum of (x - c), or of (x - c)(y - e); ``count`` is the number of its rows, ``firsts`` are the sums of
+    (x - c) and (y - e) over the same rows (indices into the vector; none for a sum of (x - c) itself).
+    """
+
+    statistic: int
+    centres: tuple[int, ...]
+    count: int
+    firsts: tuple[int, ...] = ()
+
+
+def shifted(values: FloatArray, shifts: tuple[Shift, ...], before: FloatArray, after: FloatArray) -> FloatArray:
+    """Vectors (…, d) summed around some centres, as they are around others. Exact for whole numbers.
+
+    >>> around_3 = np.array([2.0, 1.0, 5.0])  # count, sum and sum of squares of 2 and 5, each less 3
+    >>> shifts = (Shift(1, (0,), 0), Shift(2, (0, 0), 0, (1, 1)))
+    >>> shifted(around_3, shifts, np.array([3.0]), np.array([0.0]))
+    array([ 2.,  7., 29.])
+    """
+    result = np.array(values, dtype=np.float64)
+    for shift in shifts:
+        moves = [float(before[k] - after[k]) for k in shift.centres]
+        if not any(moves):
+            continue
+        count = values[..., shift.count]
+        if len(moves) == 1:
+            result[..., shift.statistic] += count * moves[0]
+        else:
+            left, right = (values[..., k] for k in shift.firsts)
+            result[..., shift.statistic] += moves[1] * left + moves[0] * right + count * (moves[0] * moves[1])
+    return result

@@ -32,7 +32,12 @@ class Call:
             return f"CASE WHEN {_missing(rows, texts)} THEN 0D ELSE 1D END" if rows else "1D"
 
         shown = ", ".join(row.shown for row in rows) or "*"
-        return self.vector.add(f"count({shown})", text, rows, where=self.where, count=True)
+        count = self.vector.add(f"count({shown})", text, rows, where=self.where, count=True)
+        self.vector.counts(self._population(rows), count)
+        return count
+
+    def _population(self, rows: tuple[Row, ...]) -> tuple[str, ...]:
+        return (self.where.shown if self.where else "", *(row.shown for row in rows))
 
     def hits(self, name: str, condition: Callable[..., str], *rows: Row) -> Variable:
         """How many rows meet a condition."""
@@ -70,7 +75,9 @@ class Call:
         if len(factors) == 2:
             shown += "^2" if square else f" * ({factors[1].shown} - centre)"
         name = f"sum({shown})" + (f" beside {', '.join(others)}" if others else "")
-        return self.vector.add(name, text, among, where=self.where, nonnegative=square)
+        component = self.vector.add(name, text, among, where=self.where, nonnegative=square)
+        self.vector.centred(self._population(among), [centres[row.shown] for row in factors], component)
+        return component
 
 
 def _ordered(rows: tuple[Row, ...]) -> tuple[Row, ...]:

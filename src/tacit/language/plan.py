@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tacit.functions.expressions import Expression
 from tacit.functions.goals import Goal
-from tacit.functions.statistics import Moment, Statistic
+from tacit.functions.statistics import Moment, Shift, Statistic
 
 __all__ = ["ByKey", "ByMember", "ColumnUse", "Every", "Grouping", "WatchPlan", "Window"]
 
@@ -79,6 +79,7 @@ class WatchPlan:
     moments: tuple[Moment, ...]
     centres: tuple[str, ...]  # Spark SQL whose rough mean is measured and subtracted before squares are summed
     window: Window
+    shifts: tuple[Shift, ...] = ()  # how sums around some centres become sums around others
     where: str | None = None  # Spark SQL
     grouping: Grouping | None = None
     columns: tuple[ColumnUse, ...] = field(default=())

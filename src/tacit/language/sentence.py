@@ -128,6 +128,7 @@ def _plan(
         moments=tuple(vector.moments),
         centres=tuple(vector.centres),
         window=window,
+        shifts=vector.shifts,
         where=where,
         grouping=groups.grouping,
         columns=tuple(dict.fromkeys(uses)),

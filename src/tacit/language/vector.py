@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tacit.functions.expressions import Variable
-from tacit.functions.statistics import Moment, Statistic
+from tacit.functions.statistics import Moment, Shift, Statistic
 from tacit.language.rows import Row
 
 __all__ = ["VectorBuilder"]
+
+
+Population = tuple[str, ...]
+"""Which rows a sum is over: those in which all of these have a value and the FILTER holds."""
 
 
 class VectorBuilder:
@@ -27,6 +31,8 @@ class VectorBuilder:
         self.centres: list[str] = []
         self._members = members
         self._indices: dict[tuple[str, str], int] = {}
+        self._counts: dict[Population, int] = {}
+        self._centred: dict[int, tuple[Population, tuple[int, ...]]] = {}
 
     def add(
         self,
@@ -62,6 +68,23 @@ class VectorBuilder:
         if text not in self.centres:
             self.centres.append(text)
         return f"{{{self.centres.index(text)}}}"
+
+    def counts(self, rows: Population, count: Variable) -> None:
+        """Notes that the component counts these rows."""
+        self._counts[rows] = count.index
+
+    def centred(self, rows: Population, placeholders: Sequence[str], component: Variable) -> None:
+        """Notes that the component is summed over these rows around these centres."""
+        self._centred[component.index] = rows, tuple(int(text[1:-1]) for text in placeholders)
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        """How each centred component moves to other centres. Whoever sums products also sums factors and counts."""
+        firsts = {(rows, at[0]): index for index, (rows, at) in self._centred.items() if len(at) == 1}
+        return tuple(
+            Shift(index, at, self._counts[rows], tuple(firsts[rows, k] for k in at) if len(at) > 1 else ())
+            for index, (rows, at) in self._centred.items()
+        )
 
     def moment(self, count: Variable, first: Variable, square: Variable) -> None:
         """Notes that count * square >= first^2, and that the square is what its name says."""

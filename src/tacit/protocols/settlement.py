@@ -17,6 +17,7 @@ first that all hold (for a backlog: the newest); panes in between are never publ
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -111,6 +112,51 @@ class Settlement:
         self._before = resolver.books.roster.copy()
         resolver.books.roster[:] = False
         resolver.available[:] = False
+
+    def resume(
+        self, settled: int, roster: Iterable[int], sessions: Mapping[int, int], left: Mapping[int, int], now: float
+    ) -> None:
+        """Go on after a crash, over books that were kept: a resolution under way is begun again by the sites' reports.
+
+        Sites are given a lease to be heard of. What they claimed is forgotten; their heartbeats say it again.
+        """
+        books, members = self.resolver.books, sorted(roster)
+        self.settled, self._left = settled, dict(left)
+        self.resolver.grow(members[-1] + 1 if members else 0)
+        books.roster[:] = False
+        books.roster[members] = True
+        self.resolver.available[:] = False
+        self.resolver.available[members] = True
+        self._before = books.roster.copy()
+        for site in members:
+            self._seen[site] = _Seen(sessions.get(site, 0), now, NEVER, settled)
+            if sessions.get(site, 0) <= left.get(site, NEVER):
+                self._leaving.add(site)
+                self._recollect = True
+        if members:
+            groups = np.arange(len(self.resolver.zones.answer))
+            self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
+            self._expected, self.phase = 1, Phase.SETTLING
+
+    @property
+    def sessions(self) -> dict[int, int]:
+        """The session of every site that is known."""
+        return {site: seen.session for site, seen in self._seen.items()}
+
+    @property
+    def left(self) -> dict[int, int]:
+        """The session in which each site that left did so."""
+        return dict(self._left)
+
+    def expect(self, sites: int) -> None:
+        """A watch that has not begun yet waits for so many sites."""
+        if self.phase is Phase.GATHERING and not self.roster:
+            self._expected = sites
+
+    @property
+    def newest(self) -> int:
+        """The newest pane that any site has closed."""
+        return max((seen.closed for seen in self._seen.values()), default=NEVER)
 
     @property
     def roster(self) -> tuple[int, ...]:

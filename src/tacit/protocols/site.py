@@ -21,7 +21,7 @@ from enum import Enum
 import numpy as np
 
 from tacit.functions.goals import Track
-from tacit.functions.monitor import Monitor
+from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols.books import Books, estimate_of
 from tacit.protocols.messages import (
     AdjustSlack,
@@ -90,6 +90,10 @@ class Site:
         self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._reports = 0
         self._groups = np.arange(groups)
+        self._zones: Zones
+        self._books: Books
+        self._known: BoolArray  # groups that a zone has come for
+        self._told: tuple[FloatArray, FloatArray]
         self.forget_zone()
 
     def forget_zone(self) -> None:
@@ -279,7 +283,7 @@ class Site:
         count = len(self._groups)
         self._zones = self.monitor.grown(self.monitor.zones(0), count, self._nowhere)
         self._books = Books(1, count, self.monitor.dimension, weighted=self.weighted)
-        self._known: BoolArray = np.zeros(count, dtype=np.bool_)
+        self._known = np.zeros(count, dtype=np.bool_)
         self._told = self._nothing_told()
 
     def _fit(self, groups: IntArray, table: FloatArray) -> None:

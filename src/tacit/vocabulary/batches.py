@@ -16,8 +16,8 @@ __all__ = ["PaneDeltas", "RowBlock", "SampleRows"]
 class PaneDeltas:
     """What a batch adds to a watch, by sub-pane and group: rows that pass WHERE and have a time.
 
-    Sub-pane q of length g covers [q g, (q + 1) g). ``group`` is an index into ``keys``, the texts that tell groups apart
-    at every site alike; without GROUP BY the only key is the empty text.
+    Sub-pane q of length g covers [q g, (q + 1) g). ``group`` is an index into ``keys``, the texts that tell groups
+    apart at every site alike; without GROUP BY the only key is the empty text.
     """
 
     sub: IntArray  # (k,)

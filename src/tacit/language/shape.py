@@ -1,0 +1,190 @@
+"""From a watch plan to the vector that is monitored: which sums, in which form, in which units.
+
+Choices, each sound by itself; what is chosen only changes how many messages are needed.
+
+- Only statistics that the goal needs are kept. Those that are known to be equal on every row may become one.
+- *weighted* form (means, the seed's): when every expression is homogeneous of degree 0 in the statistics, they may all
+  be divided by a shared count, which becomes the weight. *sums* otherwise.
+- Units: each component is divided by a power of two near its spread, so that balls are round where the data is; powers
+  of two lose nothing.
+
+A live watch cannot look at its data beforehand: its units and centres come from a sample of its first pane
+(``measure_of``), and a replay by panes takes them from the same rows, so that both keep the same zones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from tacit.functions.expressions import Constant, Expression, Variable
+from tacit.functions.forms import degree, substitute, variables
+from tacit.functions.goals import Goal, map_goal
+from tacit.functions.monitor import Monitor
+from tacit.functions.statistics import Moment, shifted
+from tacit.language.plan import WatchPlan
+from tacit.vocabulary import FloatArray
+from tacit.vocabulary.batches import SampleRows
+
+__all__ = ["DRAWS", "SAMPLE", "Measure", "Shape", "VectorForm", "measure_of", "shape_of", "units_of", "vector_form"]
+
+SAMPLE = 64  # rows of the first pane that units and centres are taken from
+DRAWS = 7  # of which so many, an odd number, give a centre: their median is one of them
+_SPREADS = 1_024.0
+_STILL = 16.0  # a component that does not vary has a unit so much smaller than its size: its ball is flat there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """What a watch is measured by: the centre of each centred expression and the unit of each statistic."""
+
+    centres: FloatArray
+    units: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class VectorForm:
+    """Which statistics the vector holds. ``weights`` are those whose sum is the weight, () is the number of rows."""
+
+    goal: Goal
+    outputs: tuple[tuple[str, Expression], ...]
+    kept: tuple[int, ...]
+    weights: tuple[int, ...] | None  # None: sums, every site has weight 1
+    simplex: tuple[int, ...] | None
+    nonnegative: tuple[bool, ...]
+    moments: tuple[Moment, ...]
+
+    @property
+    def weighted(self) -> bool:
+        """Do weights vary?"""
+        return self.weights is not None
+
+    def monitor(self, scale: FloatArray) -> Monitor:
+        """The mathematics of the watch in these units of the kept statistics."""
+        return Monitor(
+            self.goal, self.outputs, len(self.kept), nonnegative=np.array(self.nonnegative, dtype=np.bool_),
+            moments=self.moments, simplex=self.simplex, scale=scale,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A watch ready to be monitored over vectors of all its statistics, the number of rows as one more component."""
+
+    form: VectorForm
+    monitor: Monitor
+    scale: FloatArray
+
+    def vectors(self, sums: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """The monitored sums (G, d') in their units, and weights (G,) where they vary, from sums (G, d + 1)."""
+        inner = sums[:, list(self.form.kept)] / self.scale
+        if self.form.weights is None:
+            return inner, None
+        weights = sums[:, list(self.form.weights)].sum(axis=1) if self.form.weights else sums[:, -1].copy()
+        return inner, np.asarray(weights)
+
+
+def shape_of(plan: WatchPlan, measure: Measure) -> Shape:
+    """The shape of a watch that was measured."""
+    form = vector_form(plan)
+    scale = np.asarray(measure.units[list(form.kept)], dtype=np.float64)
+    return Shape(form, form.monitor(scale), scale)
+
+
+def measure_of(plan: WatchPlan, sample: SampleRows, at: FloatArray) -> Measure:
+    """Centres and units from a sample; its values are around the centres ``at``."""
+    centres = np.array([_centre(column) for column in sample.centres.T], dtype=np.float64)
+    if not len(plan.centres):
+        centres = np.zeros(0)
+    values = shifted(sample.values, plan.shifts, at, centres)
+    return Measure(centres, units_of(values.T, still=_STILL))
+
+
+def _centre(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)][:DRAWS].tolist()
+    return float(median(finite[: len(finite) - (len(finite) + 1) % 2])) if finite else 0.0
+
+
+def vector_form(plan: WatchPlan, *, merged: Mapping[int, int] | None = None, form: str = "auto") -> VectorForm:
+    """Which statistics are kept and how. ``merged`` names for each statistic the first one that is equal to it."""
+    merged = {j: j for j in range(len(plan.statistics))} if merged is None else merged
+    swap: dict[int, Expression] = {j: Variable(k) for j, k in merged.items() if j != k}
+    goal = map_goal(plan.goal, lambda tree: substitute(tree, swap))
+    outputs = tuple((name, substitute(tree, swap)) for name, tree in plan.outputs)
+    trees = _trees(goal)
+    used = sorted({v for tree in trees for v in variables(tree)})
+    outputs = tuple((name, tree) for name, tree in outputs if set(variables(tree)) <= set(used))
+    outputs = outputs or (("value", trees[0]),)
+    weights = _weights(plan, [*trees, *(tree for _, tree in outputs)], used) if form != "sums" else None
+    simplex: tuple[int, ...] | None = None
+    kept = used
+    if weights is not None and len(weights) == 1:
+        kept = [j for j in used if j != weights[0]]
+        one: dict[int, Expression] = {weights[0]: Constant(1.0)}
+        goal = map_goal(goal, lambda tree: substitute(tree, one))
+        outputs = tuple((name, substitute(tree, one)) for name, tree in outputs)
+    elif weights:
+        simplex = tuple(kept.index(j) for j in weights)
+    renumber: dict[int, Expression] = {j: Variable(k) for k, j in enumerate(kept)}
+    where = {j: k for k, j in enumerate(kept)}
+    if weights is not None and len(weights) == 1:
+        where[weights[0]] = -1  # the count of a mean is 1
+    return VectorForm(
+        goal=map_goal(goal, lambda tree: substitute(tree, renumber)),
+        outputs=tuple((name, substitute(tree, renumber)) for name, tree in outputs),
+        kept=tuple(kept),
+        weights=None if weights is None else tuple(weights),
+        simplex=simplex,
+        nonnegative=tuple(plan.statistics[j].nonnegative for j in kept),
+        moments=_moments(plan, merged, where),
+    )
+
+
+def _trees(goal: Goal) -> list[Expression]:
+    """The expressions of a goal; only what they need is kept in the vector."""
+    trees: list[Expression] = []
+
+    def note(tree: Expression) -> Expression:
+        trees.append(tree)
+        return tree
+
+    map_goal(goal, note)
+    return trees
+
+
+def _weights(plan: WatchPlan, trees: Sequence[Expression], used: list[int]) -> list[int] | None:
+    """The columns whose sum is the weight of the weighted form, [] for the number of rows, None for the sums form."""
+    if not used or any(degree(tree) != 0 for tree in trees):
+        return None
+    counts = [j for j in used if plan.statistics[j].count]
+    if len(counts) == len(used):
+        return counts  # a contingency table: the cells themselves sum to the number of rows
+    return counts if len(counts) == 1 else []
+
+
+def units_of(columns: FloatArray, *, still: float = 1.0) -> FloatArray:
+    """A power of two near the spread of each column (near its size over ``still``, where it does not vary)."""
+    if columns.size == 0:
+        return np.ones(len(columns))
+    some = columns[:, :: max(1, columns.shape[1] // 4_096)]
+    (low, high), usual = np.quantile(some, [0.25, 0.75], axis=1), np.quantile(np.abs(some), 0.75, axis=1)
+    spread, size = columns.std(axis=1), np.abs(columns).mean(axis=1)
+    # Some rows may be far out: they must not set the unit of all.
+    spread = np.where(high > low, np.minimum(spread, _SPREADS * (high - low)), spread)
+    size = np.where(usual > 0, np.minimum(size, _SPREADS * usual), size)
+    unit = np.where(spread > 1e-9 * np.maximum(size, 1e-300), spread, size / still)
+    unit = np.where(unit > 0, unit, 1.0)
+    return np.asarray(2.0 ** np.round(np.log2(unit)))
+
+
+def _moments(plan: WatchPlan, merged: Mapping[int, int], where: Mapping[int, int]) -> tuple[Moment, ...]:
+    """The moments whose three parts are in the vector (``where`` of a statistic, -1 for the count of a mean)."""
+    found = []
+    for moment in plan.moments:
+        indices = [merged[k] for k in (moment.count, moment.first, moment.square)]
+        if all(k in where for k in indices):
+            found.append(Moment(*(where[k] for k in indices)))
+    return tuple(found)

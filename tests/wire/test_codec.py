@@ -90,7 +90,7 @@ def test_a_message_cut_short_is_refused(message, data):
 def test_another_version_is_refused():
     envelope = pb.Envelope.FromString(encode(Heartbeat(0, 1, 2, 2, 1)))
     envelope.version = VERSION + 1
-    with pytest.raises(ProtocolError, match=r"version 2 .* speaks version 1"):
+    with pytest.raises(ProtocolError, match=rf"version {VERSION + 1} .* speaks version {VERSION}"):
         decode(envelope.SerializeToString())
 
 
@@ -134,6 +134,15 @@ def test_a_message_about_no_group_survives_the_wire():
     init = Init(3, 0, Rows(np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty(0)))
     assert same(decode(encode(init)), init)
     assert size(init) == len(encode(init))
+
+
+def test_a_request_for_no_group_and_a_reply_about_none_survive_the_wire():
+    none = np.empty(0, dtype=np.int64)
+    request, reply = Request(3, 7, -1, none), Reply(3, 7, -1, Rows(none, np.empty((0, 0)), np.empty(0)))
+    for message in (request, reply):
+        assert same(decode(encode(message)), message)
+        assert size(message) == len(encode(message))
+    assert decode(encode(Reply(3, 7, -1, Rows(none, np.empty((0, 4)), np.empty(0))))).rows.sums.size == 0
 
 
 def test_the_generated_code_belongs_to_the_proto(tmp_path):

@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.protocols.messages import Message
 from tacit.wire.codec import decode, encode
+from tacit.wire.control import Control
 from tacit.wire.ledger import COORDINATOR, Ledger
 
 __all__ = ["Faults", "Outage", "Partition", "SimulatedNetwork"]
@@ -137,4 +138,6 @@ class SimulatedNetwork:
         cut = any(p.start <= self.now < p.end and site in p.sites for p in self.faults.partitions)
         if cut or not self.is_up(target) or target not in self._handlers:
             return
-        self._handlers[target](decode(data))
+        message = decode(data)
+        if not isinstance(message, Control):  # a simulation has none
+            self._handlers[target](message)

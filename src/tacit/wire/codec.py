@@ -2,6 +2,7 @@
 
 ``decode`` trusts nothing: bytes that are not ours, another version, arrays whose lengths do not fit together, and
 numbers that are not finite give a ProtocolError of one sentence. Estimates alone may be nan: a mean over no weight.
+Here are the envelope and the messages of the protocols; ``control_codec.py`` has the control messages.
 """
 
 from __future__ import annotations
@@ -29,20 +30,24 @@ from tacit.protocols.messages import (
     Snapshot,
 )
 from tacit.vocabulary import FloatArray, IntArray, ProtocolError
+from tacit.wire import control_codec
 from tacit.wire import tacit_pb2 as pb
+from tacit.wire.control import Control
+from tacit.wire.control_codec import GROUPS_MAX
 from tacit.wire.kinds import KINDS
 from tacit.wire.sizes import is_range
+from tacit.wire.unfit import UnfitError
 
 __all__ = ["VERSION", "decode", "encode", "watch_of"]
 
-VERSION = 1
-GROUPS_MAX = 1 << 24
+VERSION = 2
+"""The version of the wire format: 1 had no control messages."""
 
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
 
 
-def encode(message: Message, watch: int = 0) -> bytes:
+def encode(message: Message | Control, watch: int = 0) -> bytes:
     """The message as bytes, addressed to a watch.
 
     >>> decode(encode(Leave(site=3, session=1)))
@@ -52,17 +57,21 @@ def encode(message: Message, watch: int = 0) -> bytes:
     envelope = pb.Envelope(version=VERSION, watch=watch)
     body = getattr(envelope, kind)
     body.SetInParent()
+    write_control = control_codec.WRITE.get(type(message))
     try:
-        for name in type(message).__dataclass_fields__:
-            write: Callable[[Any, str, Any], None] = _WRITE.get(name, _write_number)
-            write(body, name, getattr(message, name))
+        if write_control is not None:
+            write_control(body, message)
+        else:
+            for name in type(message).__dataclass_fields__:
+                write: Callable[[Any, str, Any], None] = _WRITE.get(name, _write_number)
+                write(body, name, getattr(message, name))
     except ValueError as error:
         raise ProtocolError(f"a {kind} message holds a number outside of its range: {error}") from error
     data: bytes = envelope.SerializeToString()
     return data
 
 
-def decode(data: bytes) -> Message:
+def decode(data: bytes) -> Message | Control:
     """The message that these bytes say; a ProtocolError when they say none."""
     envelope = _envelope(data)
     kind = envelope.WhichOneof("message")
@@ -71,7 +80,7 @@ def decode(data: bytes) -> Message:
     body = getattr(envelope, kind)
     try:
         return _READ[kind](body)
-    except _UnfitError as error:
+    except UnfitError as error:
         raise ProtocolError(f"a {kind} message was garbled on its way: {error}") from error
 
 
@@ -82,10 +91,6 @@ def watch_of(data: bytes) -> int:
     7
     """
     return int(_envelope(data).watch)
-
-
-class _UnfitError(ValueError):
-    """What does not fit, in half a sentence."""
 
 
 def _envelope(data: bytes) -> pb.Envelope:
@@ -160,19 +165,19 @@ def _groups(body: Any) -> IntArray:
     coded = body.groups
     if coded.gaps:
         if coded.first or coded.count:
-            raise _UnfitError("it lists its groups twice")
+            raise UnfitError("it lists its groups twice")
         gaps = np.array(coded.gaps, dtype=np.uint64)
         if len(gaps) > GROUPS_MAX or gaps.max() > GROUPS_MAX:
-            raise _UnfitError("it has a group number that is too large")
+            raise UnfitError("it has a group number that is too large")
         groups = np.cumsum(gaps.astype(np.int64) + 1) - 1
     elif not (coded.first or coded.count):
         return _NO_GROUP
     else:
         if not 2 <= coded.count <= GROUPS_MAX or coded.first > GROUPS_MAX:
-            raise _UnfitError("it has a range of groups that cannot be")
+            raise UnfitError("it has a range of groups that cannot be")
         groups = np.arange(coded.first, coded.first + coded.count, dtype=np.int64)
     if groups[-1] > GROUPS_MAX:
-        raise _UnfitError("it has a group number that is too large")
+        raise UnfitError("it has a group number that is too large")
     return groups
 
 
@@ -182,9 +187,9 @@ def _table(values: Iterable[float], rows: int, what: str, *, nan: bool = False) 
     if len(array) == rows == 0:
         return np.empty((0, 0))
     if len(array) == 0 or rows == 0 or len(array) % rows:
-        raise _UnfitError(f"{len(array)} {what} do not fit {rows} groups")
+        raise UnfitError(f"{len(array)} {what} do not fit {rows} groups")
     if not (np.isfinite(array) | (nan & np.isnan(array))).all():
-        raise _UnfitError(f"its {what} are not all finite")
+        raise UnfitError(f"its {what} are not all finite")
     return array.reshape(rows, -1)
 
 
@@ -193,9 +198,9 @@ def _rows(body: Any) -> Rows:
     sums = _table(body.sums, len(groups), "sums")
     weights = np.array(body.weights, dtype=np.float64)
     if len(weights) not in (0, len(groups)):
-        raise _UnfitError(f"{len(weights)} weights do not fit {len(groups)} groups")
+        raise UnfitError(f"{len(weights)} weights do not fit {len(groups)} groups")
     if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise _UnfitError("its weights are not all finite and at least 0")
+        raise UnfitError("its weights are not all finite and at least 0")
     return Rows(groups, sums, weights)
 
 
@@ -208,7 +213,7 @@ def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
     groups = _groups(body)
     estimates = _table(body.estimates, len(groups), "estimates", nan=True)
     if body.sites == 0:
-        raise _UnfitError("it counts no site")
+        raise UnfitError("it counts no site")
     return NewEstimate(body.site, body.version, body.pane, body.sites, groups, estimates)
 
 
@@ -219,15 +224,15 @@ def _snapshot(body: pb.Snapshot) -> Snapshot:
     shape = collected.sums.shape
     slacks = _table(body.slacks, shape[0], "slacks") if body.slacks else np.zeros(shape)
     if any(rows.sums.shape != shape for _, rows in everyone) or estimates.shape != shape or slacks.shape != shape:
-        raise _UnfitError("its tables differ in shape")
+        raise UnfitError("its tables differ in shape")
     if body.sites == 0:
-        raise _UnfitError("it counts no site")
+        raise UnfitError("it counts no site")
     return Snapshot(
         body.site, body.version, body.pane, body.sites, estimates, collected, slacks, everyone or None
     )  # fmt: skip
 
 
-_READ: dict[str, Callable[[Any], Message]] = {
+_READ: dict[str, Callable[[Any], Message | Control]] = {
     "init": lambda body: Init(body.site, body.pane, _rows(body.rows)),
     "report": lambda body: Report(body.site, body.number, body.pane, body.version, _rows(body.rows)),
     "request": lambda body: Request(body.site, body.number, body.pane, _groups(body)),
@@ -240,4 +245,5 @@ _READ: dict[str, Callable[[Any], Message]] = {
     "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, body.settled),
     "hello": lambda body: Hello(body.site, body.session, body.oldest, body.closed),
     "leave": lambda body: Leave(body.site, body.session),
+    **control_codec.READ,
 }

@@ -17,10 +17,22 @@ from tacit.protocols.messages import (
     Request,
     Snapshot,
 )
+from tacit.wire.control import (
+    Clock,
+    Control,
+    Counts,
+    Install,
+    Name,
+    Numbers,
+    Offer,
+    Opening,
+    WatchSet,
+    Welcome,
+)
 
 __all__ = ["HEARTBEATS", "KINDS", "kind_of"]
 
-KINDS: dict[type[Message], str] = {
+KINDS: dict[type[Message] | type[Control], str] = {
     Init: "init",
     Report: "report",
     Request: "request",
@@ -33,13 +45,22 @@ KINDS: dict[type[Message], str] = {
     HeartbeatAnswer: "heartbeat_answer",
     Hello: "hello",
     Leave: "leave",
+    Opening: "opening",
+    Welcome: "welcome",
+    WatchSet: "watch_set",
+    Install: "install",
+    Offer: "offer",
+    Name: "names",
+    Numbers: "numbers",
+    Counts: "counts",
+    Clock: "clock",
 }
 
-HEARTBEATS = frozenset({"heartbeat", "heartbeat_answer"})
-"""The kinds that only say that a process is alive: shown, never in a total."""
+HEARTBEATS = frozenset({"heartbeat", "heartbeat_answer", "counts", "clock"})
+"""The kinds that only say that a process is alive, and what travels with them: shown, never in a total."""
 
 
-def kind_of(message: Message) -> str:
+def kind_of(message: Message | Control) -> str:
     """The name of this message's kind.
 
     >>> kind_of(Leave(site=3, session=1))

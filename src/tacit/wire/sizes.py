@@ -1,4 +1,4 @@
-"""How many bytes a message takes on the wire, without making them.
+"""How many bytes a protocol's message takes on the wire, without making them.
 
 A replay counts up to a million messages, and building each only to measure it would cost more than the protocol. The
 rules are those of protobuf's encoding: a varint takes a byte per 7 bits, a field a tag of one byte (all our field

@@ -188,8 +188,140 @@ class Leave(_message.Message):
     session: int
     def __init__(self, site: _Optional[int] = ..., session: _Optional[int] = ...) -> None: ...
 
+class Column(_message.Message):
+    __slots__ = ("name", "type")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    type: str
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ...) -> None: ...
+
+class TableOffer(_message.Message):
+    __slots__ = ("name", "columns")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    columns: _containers.RepeatedCompositeFieldContainer[Column]
+    def __init__(self, name: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ...) -> None: ...
+
+class Opening(_message.Message):
+    __slots__ = ("version", "release", "site", "instance", "tables")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    TABLES_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    release: str
+    site: str
+    instance: str
+    tables: _containers.RepeatedCompositeFieldContainer[TableOffer]
+    def __init__(self, version: _Optional[int] = ..., release: _Optional[str] = ..., site: _Optional[str] = ..., instance: _Optional[str] = ..., tables: _Optional[_Iterable[_Union[TableOffer, _Mapping]]] = ...) -> None: ...
+
+class Welcome(_message.Message):
+    __slots__ = ("site", "lease_s", "heartbeat_s")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_S_FIELD_NUMBER: _ClassVar[int]
+    HEARTBEAT_S_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    lease_s: float
+    heartbeat_s: float
+    def __init__(self, site: _Optional[int] = ..., lease_s: _Optional[float] = ..., heartbeat_s: _Optional[float] = ...) -> None: ...
+
+class WatchSet(_message.Message):
+    __slots__ = ("version", "watches")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    WATCHES_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    watches: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, version: _Optional[int] = ..., watches: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Measure(_message.Message):
+    __slots__ = ("centres", "units")
+    CENTRES_FIELD_NUMBER: _ClassVar[int]
+    UNITS_FIELD_NUMBER: _ClassVar[int]
+    centres: _containers.RepeatedScalarFieldContainer[float]
+    units: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, centres: _Optional[_Iterable[float]] = ..., units: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class Install(_message.Message):
+    __slots__ = ("name", "text", "protocol", "paused", "begin", "measure")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: str
+    protocol: str
+    paused: bool
+    begin: int
+    measure: Measure
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., protocol: _Optional[str] = ..., paused: _Optional[bool] = ..., begin: _Optional[int] = ..., measure: _Optional[_Union[Measure, _Mapping]] = ...) -> None: ...
+
+class Sample(_message.Message):
+    __slots__ = ("keys", "columns", "values", "at", "centres")
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    CENTRES_FIELD_NUMBER: _ClassVar[int]
+    keys: _containers.RepeatedScalarFieldContainer[int]
+    columns: int
+    values: _containers.RepeatedScalarFieldContainer[float]
+    at: _containers.RepeatedScalarFieldContainer[float]
+    centres: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, keys: _Optional[_Iterable[int]] = ..., columns: _Optional[int] = ..., values: _Optional[_Iterable[float]] = ..., at: _Optional[_Iterable[float]] = ..., centres: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class Offer(_message.Message):
+    __slots__ = ("site", "first", "closed", "problem", "sample")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    first: int
+    closed: int
+    problem: str
+    sample: Sample
+    def __init__(self, site: _Optional[int] = ..., first: _Optional[int] = ..., closed: _Optional[int] = ..., problem: _Optional[str] = ..., sample: _Optional[_Union[Sample, _Mapping]] = ...) -> None: ...
+
+class Name(_message.Message):
+    __slots__ = ("keys",)
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, keys: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Numbers(_message.Message):
+    __slots__ = ("first", "keys")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    first: int
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, first: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Counts(_message.Message):
+    __slots__ = ("events", "panes", "late", "full_from")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    PANES_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    FULL_FROM_FIELD_NUMBER: _ClassVar[int]
+    events: int
+    panes: int
+    late: int
+    full_from: int
+    def __init__(self, events: _Optional[int] = ..., panes: _Optional[int] = ..., late: _Optional[int] = ..., full_from: _Optional[int] = ...) -> None: ...
+
+class Clock(_message.Message):
+    __slots__ = ("closed",)
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
+    closed: int
+    def __init__(self, closed: _Optional[int] = ...) -> None: ...
+
 class Envelope(_message.Message):
-    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave")
+    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WATCH_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -204,6 +336,15 @@ class Envelope(_message.Message):
     HEARTBEAT_ANSWER_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     LEAVE_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_FIELD_NUMBER: _ClassVar[int]
+    OPENING_FIELD_NUMBER: _ClassVar[int]
+    WELCOME_FIELD_NUMBER: _ClassVar[int]
+    WATCH_SET_FIELD_NUMBER: _ClassVar[int]
+    INSTALL_FIELD_NUMBER: _ClassVar[int]
+    OFFER_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    NUMBERS_FIELD_NUMBER: _ClassVar[int]
     version: int
     watch: int
     init: Init
@@ -218,4 +359,19 @@ class Envelope(_message.Message):
     heartbeat_answer: HeartbeatAnswer
     hello: Hello
     leave: Leave
-    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ...) -> None: ...
+    counts: Counts
+    clock: Clock
+    opening: Opening
+    welcome: Welcome
+    watch_set: WatchSet
+    install: Install
+    offer: Offer
+    names: Name
+    numbers: Numbers
+    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ...) -> None: ...
+
+class Frame(_message.Message):
+    __slots__ = ("envelopes",)
+    ENVELOPES_FIELD_NUMBER: _ClassVar[int]
+    envelopes: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, envelopes: _Optional[_Iterable[bytes]] = ...) -> None: ...

@@ -1,0 +1,157 @@
+"""The sentences that set up sites and watches on a live system, as frozen values.
+
+The protocols (``protocols/messages.py``) begin where a watch has been measured and its sites have numbers. These
+messages lead there: a site opens its stream, the coordinator welcomes it, watches are installed, sites offer what they
+know, the coordinator chooses centres and units, and groups get their numbers. Which watch a message is about stands on
+its envelope. Panes are numbers, as everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.vocabulary import FloatArray, IntArray
+
+__all__ = [
+    "Clock",
+    "Control",
+    "Counts",
+    "Install",
+    "Measure",
+    "Name",
+    "Numbers",
+    "Offer",
+    "Opening",
+    "Sample",
+    "TableOffer",
+    "WatchSet",
+    "Welcome",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TableOffer:
+    """A table that a site has, with the names and Spark types of its columns."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A site introduces itself: the first message on its stream.
+
+    ``version`` is that of the wire, ``release`` that of tacit; ``instance`` tells two processes with one name apart.
+    """
+
+    version: int
+    release: str
+    site: str
+    instance: str
+    tables: tuple[TableOffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """The coordinator's first message to a site: its number, how long its lease is and how often it shall be heard."""
+
+    site: int
+    lease_s: float
+    heartbeat_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSet:
+    """All watches that there are; a site forgets every other one."""
+
+    version: int
+    watches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """What the components of a watch are measured from and in: centres (k,) and units (d,), the same at every site."""
+
+    centres: FloatArray
+    units: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Install:
+    """A watch for a site to keep: its sentence, its protocol, and, once it is measured, where to begin.
+
+    ``begin`` is the first pane that counts. Without a measure the site offers what it knows; with one it starts.
+    """
+
+    name: str
+    text: str
+    protocol: str
+    paused: bool
+    begin: int | None
+    measure: Measure | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Some rows of a site, the ones with the smallest keys, to choose centres and units from.
+
+    keys (m,) in rising order; values (m, d) around ``at`` (k,), the site's own centres; centres (m, k) with nan where a
+    row has no value.
+    """
+
+    keys: IntArray
+    values: FloatArray
+    at: FloatArray
+    centres: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """What a site can say about a watch that has not started: its first pane with rows, the last closed one, a sample.
+
+    ``problem`` says in a sentence why the site cannot keep the watch; it is empty when it can.
+    """
+
+    site: int
+    first: int | None
+    closed: int
+    problem: str
+    sample: Sample | None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A site met groups that it has no numbers for: which numbers have they?"""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Groups ``first``, ``first`` + 1, … have these keys, at every site."""
+
+    first: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a site has seen of a watch so far: events, panes whose vector changed, late rows; travels with heartbeats.
+
+    ``full_from`` is the pane from which the site's window is full, once that is known.
+    """
+
+    events: int
+    panes: int
+    late: int
+    full_from: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Some site has closed this pane: an idle one may follow; travels with the answers to heartbeats."""
+
+    closed: int
+
+
+Control = Opening | Welcome | WatchSet | Install | Offer | Name | Numbers | Counts | Clock

@@ -1,23 +1,53 @@
 """SQL text to watch plans. See docs/LANGUAGE.md for the language itself."""
 
+from tacit.language.altering import altered
 from tacit.language.explain import describe, explain_text
 from tacit.language.plan import ByKey, ByMember, ColumnUse, Every, Grouping, WatchPlan, Window
 from tacit.language.python_functions import PythonFunction
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse, parse_watch
+from tacit.language.statements import (
+    AlterWatch,
+    Change,
+    CreateWatch,
+    DropWatch,
+    ExplainWatch,
+    PauseWatch,
+    ResumeWatch,
+    ShowAlerts,
+    ShowSites,
+    ShowWatch,
+    ShowWatches,
+    Statement,
+    parse_statements,
+)
 
 __all__ = [
+    "AlterWatch",
     "ByKey",
     "ByMember",
+    "Change",
     "ColumnUse",
+    "CreateWatch",
+    "DropWatch",
     "Every",
+    "ExplainWatch",
     "Grouping",
+    "PauseWatch",
     "PythonFunction",
+    "ResumeWatch",
+    "ShowAlerts",
+    "ShowSites",
+    "ShowWatch",
+    "ShowWatches",
+    "Statement",
     "WatchPlan",
     "Window",
+    "altered",
     "check_columns",
     "describe",
     "explain_text",
     "parse",
+    "parse_statements",
     "parse_watch",
 ]

@@ -159,9 +159,9 @@ def _not_a_watch(source: Source, token: Token) -> SentenceError:
             token,
             "write CREATE WATCH name AS SELECT … ALERT WHEN …",
         )
-    if is_word(token, "SHOW", "DROP", "PAUSE", "ALTER"):
+    if is_word(token, "SHOW", "DROP", "PAUSE", "RESUME", "ALTER"):
         return source.error(
-            f"{token.text.upper()} WATCH needs a running coordinator, which comes with a later version",
+            f"{token.text.upper()} is asked of a running coordinator",
             token,
             "CREATE WATCH and EXPLAIN WATCH can be said here",
         )

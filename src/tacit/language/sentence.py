@@ -28,7 +28,7 @@ from tacit.language.vector import VectorBuilder
 from tacit.language.windows import read_window
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["parse", "parse_watch"]
+__all__ = ["check_functions", "parse", "parse_watch", "plan_of"]
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER", ",")
 CLAUSES = ("WINDOW", "WHERE", "GROUP BY", "ALERT", "TRACK", "EVERY")
@@ -48,14 +48,12 @@ def parse(
     >>> [plan.name for plan in parse("CREATE WATCH a AS SELECT AVG(x) AS m FROM t ALERT WHEN m > 1;")]
     ['a']
     """
-    for name in functions or ():
-        if name.casefold() in AGGREGATES or name.casefold() in SCALARS:
-            raise OptionError(f"{name} is already a function of the language; give yours another name")
+    check_functions(functions or {})
     source = Source(text)
     sentences = split_sentences(tokenize(source))
     if not sentences:
         raise source.error("there is no sentence here", 0, "write CREATE WATCH name AS SELECT … ALERT WHEN …")
-    return tuple(_guarded_plan(source, tokens, functions or {}, row_functions) for tokens in sentences)
+    return tuple(plan_of(source, tokens, functions or {}, row_functions) for tokens in sentences)
 
 
 def parse_watch(
@@ -82,9 +80,17 @@ def parse_watch(
     return plans[0]
 
 
-def _guarded_plan(
+def check_functions(functions: Mapping[str, PythonFunction]) -> None:
+    """Raises for a Python function whose name the language has already."""
+    for name in functions:
+        if name.casefold() in AGGREGATES or name.casefold() in SCALARS:
+            raise OptionError(f"{name} is already a function of the language; give yours another name")
+
+
+def plan_of(
     source: Source, tokens: list[Token], functions: Mapping[str, PythonFunction], row_functions: Collection[str]
 ) -> WatchPlan:
+    """The plan of one sentence, given as its tokens."""
     try:
         return _plan(source, read_sentence(source, tokens), functions, row_functions)
     except RecursionError:

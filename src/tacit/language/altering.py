@@ -1,0 +1,188 @@
+"""ALTER WATCH: the sentence of a watch with another margin, threshold or error, everything else as it was written.
+
+The sentence's own tokens are edited, so what comes of it is again a sentence that a user could have written, comments
+included. Which tokens are the number is proposed from the words and then proved: the new sentence must mean the old
+goal with that one number changed, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
+from tacit.language.clauses import read_sentence, split_sentences
+from tacit.language.dialect import tokenize
+from tacit.language.places import Source
+from tacit.language.plan import WatchPlan
+from tacit.language.python_functions import PythonFunction
+from tacit.language.sentence import parse_watch
+from tacit.language.statements import AlterWatch, Change
+from tacit.language.tokens import CLOSING, NOT_WORDS, OPENING, is_word
+from tacit.vocabulary.errors import SentenceError
+
+__all__ = ["altered"]
+
+COMPARED = {TokenType.GT, TokenType.GTE, TokenType.LT, TokenType.LTE}
+# A bracket after one of these groups; after any other word it belongs to a call.
+GROUPS = ("WHEN", "NOT", "AND", "OR", "MARGIN", "BETWEEN")
+
+
+def altered(
+    text: str,
+    alteration: AlterWatch,
+    *,
+    functions: Mapping[str, PythonFunction] | None = None,
+    row_functions: Collection[str] = (),
+) -> str:
+    """The CREATE WATCH sentence with the numbers of ALTER WATCH in it.
+
+    Raises SentenceError, placed in the ALTER WATCH statement, for a change that the watch has no place for.
+
+    >>> from tacit.language.statements import parse_statements
+    >>> text = "CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > 5"
+    >>> altered(text, parse_statements("ALTER WATCH w SET THRESHOLD 7, MARGIN 0.5")[0])
+    'CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > 7 MARGIN 0.5'
+    """
+    for change in alteration.changes:
+        text = _changed(text, change, functions or {}, row_functions)
+    return text
+
+
+def _changed(text: str, change: Change, functions: Mapping[str, PythonFunction], row_functions: Collection[str]) -> str:
+    plan = parse_watch(text, functions=functions, row_functions=row_functions)
+    _refuse(plan, change)
+    wanted = replace(plan, text="", columns=(), goal=_goal_after(plan.goal, change))
+    for candidate in _candidates(text, change):
+        try:
+            found = parse_watch(candidate, functions=functions, row_functions=row_functions)
+        except SentenceError:
+            continue
+        if replace(found, text="", columns=()) == wanted:
+            return candidate
+    what = change.what.upper()
+    if what == "THRESHOLD":
+        raise _error(change, f"{plan.name} compares two values that both depend on the data, so it has no threshold")
+    raise _error(change, f"{plan.name} has several comparisons, and {what} does not say which is meant")
+
+
+def _refuse(plan: WatchPlan, change: Change) -> None:
+    tracks = isinstance(plan.goal, Track)
+    if change.what == "within" and not tracks:
+        hint = "an alert has SET MARGIN and SET THRESHOLD"
+        raise _error(change, f"{plan.name} alerts, and WITHIN belongs to a watch that tracks", hint)
+    if change.what != "within" and tracks:
+        hint = "its error is changed with SET WITHIN 3, or SET WITHIN 3 PERCENT"
+        raise _error(change, f"{plan.name} tracks a value, and has no {change.what.upper()}", hint)
+    if change.what == "threshold" and not isinstance(plan.goal, Comparison):
+        raise _error(change, f"{plan.name} has several comparisons, and THRESHOLD does not say which is meant")
+
+
+def _goal_after(goal: Goal, change: Change) -> Goal:
+    number = float(change.number)
+    if isinstance(goal, Track):
+        return replace(goal, within=number, percent=change.percent)
+    if isinstance(goal, (AllOf, AnyOf)):  # the two ends of BETWEEN share one margin
+        parts = tuple(_goal_after(part, change) for part in goal.parts)
+        return replace(goal, parts=parts)  # type: ignore[arg-type]  # parts of a condition are conditions
+    return replace(goal, **{change.what: number})
+
+
+def _candidates(text: str, change: Change) -> Iterator[str]:
+    """Sentences that could be meant, the likeliest first."""
+    source = Source(text)
+    sentence = read_sentence(source, split_sentences(tokenize(source))[0])
+    number = f"{change.number}"
+    if change.what == "within":
+        tokens = sentence.clauses["TRACK"].tokens
+        number += " PERCENT" if change.percent else ""
+        for index in range(len(tokens) - 1):
+            if is_word(tokens[index], "WITHIN"):
+                yield _spliced(text, tokens[index + 1], tokens[-1], number)
+        return
+    tokens = sentence.clauses["ALERT"].tokens
+    level = _condition_level(tokens)
+    signs = [index for index in level if tokens[index].token_type in COMPARED or is_word(tokens[index], "BETWEEN")]
+    if len(signs) != 1:
+        return
+    at = signs[0]
+    stop = _right_end(tokens, at)
+    if change.what == "threshold":
+        yield _spliced(text, tokens[at + 1], tokens[stop - 1], number)
+        start = _left_start(tokens, at)
+        yield _spliced(text, tokens[start], tokens[at - 1], number)
+        return
+    for index in level:
+        if index > at + 1 and is_word(tokens[index], "MARGIN") and index + 1 < len(tokens):
+            yield _spliced(text, tokens[index + 1], tokens[_right_end(tokens, index) - 1], number)
+    end = tokens[stop - 1].end + 1
+    yield f"{text[:end]} MARGIN {number}{text[end:]}"
+
+
+def _spliced(text: str, first: Token, last: Token, number: str) -> str:
+    before = text[: first.start]
+    gap = "" if before[-1:].isspace() or before.endswith("(") else " "
+    return f"{before}{gap}{number}{text[last.end + 1 :]}"
+
+
+def _condition_level(tokens: Sequence[Token]) -> list[int]:
+    """The indices of the tokens that no call encloses: AVG(x > 1) hides its comparison, (a > 1) does not."""
+    level: list[int] = []
+    calls: list[bool] = []
+    for index, token in enumerate(tokens):
+        if token.token_type in CLOSING and calls:
+            calls.pop()
+        if not any(calls):
+            level.append(index)
+        if token.token_type in OPENING:
+            before = tokens[index - 1] if index else None
+            word = before is not None and (
+                before.token_type == TokenType.IDENTIFIER
+                or (
+                    before.token_type not in NOT_WORDS
+                    and before.text[:1].isidentifier()
+                    and not is_word(before, *GROUPS)
+                )
+            )
+            calls.append(word or token.token_type != TokenType.L_PAREN)
+    return level
+
+
+def _right_end(tokens: Sequence[Token], at: int) -> int:
+    """The index after the operand that follows ``at``: up to MARGIN, AND, OR, or the bracket that encloses it."""
+    depth = 0
+    for index in range(at + 1, len(tokens)):
+        token = tokens[index]
+        if token.token_type in CLOSING:
+            if depth == 0:
+                return index
+            depth -= 1
+        elif token.token_type in OPENING:
+            depth += 1
+        elif depth == 0 and index > at + 1 and is_word(token, "MARGIN"):
+            return index
+    return len(tokens)
+
+
+def _left_start(tokens: Sequence[Token], at: int) -> int:
+    """The index of the first token of the operand before ``at``."""
+    depth = 0
+    for index in range(at - 1, -1, -1):
+        token = tokens[index]
+        if token.token_type in OPENING:
+            if depth == 0:
+                return index + 1
+            depth -= 1
+        elif token.token_type in CLOSING:
+            depth += 1
+        elif depth == 0 and is_word(token, "WHEN", "NOT"):
+            return index + 1
+    return 0
+
+
+def _error(
+    change: Change, message: str, hint: str = "drop the watch and create it with the new condition"
+) -> SentenceError:
+    return SentenceError(message, line=change.line, column=change.column, hint=hint)

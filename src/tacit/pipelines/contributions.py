@@ -12,14 +12,30 @@ from pyspark.sql import functions as sf
 
 from tacit.language.plan import WatchPlan
 
-__all__ = ["DRAWS", "centre_draws", "contribution", "literal", "where"]
+__all__ = [
+    "DRAWS",
+    "centre_draws",
+    "centre_values",
+    "contribution",
+    "formatted",
+    "literal",
+    "passes",
+    "sample_key",
+    "value_of",
+    "where",
+]
 
 DRAWS = 7  # odd: their median is one of them
 
 
 def where(plan: WatchPlan) -> Column:
     """Whether a row counts; NULL is no, as in SQL."""
-    return sf.coalesce(sf.expr(plan.where), sf.lit(False)) if plan.where else sf.lit(True)
+    return passes(plan.where)
+
+
+def passes(text: str | None) -> Column:
+    """Whether a row passes the WHERE of this text; without one every row does."""
+    return sf.coalesce(sf.expr(text), sf.lit(False)) if text else sf.lit(True)
 
 
 def centre_draws(plan: WatchPlan, counts: Column, *identity: Column) -> list[Column]:
@@ -48,5 +64,36 @@ def contribution(text: str, centres: tuple[float, ...], counts: Column) -> Colum
 
     It is worked out only for rows that count: ``WHERE x <> 0`` must protect ``AVG(1 / x)``.
     """
-    value = sf.when(counts, sf.expr(text.format(*(literal(each) for each in centres))).cast("double"))
+    return value_of(formatted(text, centres), counts)
+
+
+def value_of(text: str, counts: Column) -> Column:
+    """The contribution whose Spark SQL is ready."""
+    value = sf.when(counts, sf.expr(text).cast("double"))
     return sf.coalesce(sf.nanvl(value, sf.lit(0.0)), sf.lit(0.0))
+
+
+def formatted(text: str, centres: tuple[float, ...]) -> str:
+    """The Spark SQL of a contribution around these centres: two that have the same text are the same.
+
+    >>> formatted("v - {0}", (2.5,))
+    'v - (2.5D)'
+    """
+    return text.format(*(literal(each) for each in centres))
+
+
+def centre_values(plan: WatchPlan, counts: Column) -> list[Column]:
+    """The values of the expressions that are centred, as doubles; NULL where there is none."""
+    return [sf.when(counts, sf.expr(text).cast("double")) for text in plan.centres]
+
+
+def sample_key(plan: WatchPlan, t: Column, counts: Column) -> Column:
+    """A hash of what a row contributes and when: the rows of a pane with the least keys are a sample of it.
+
+    It depends on nothing but the row, so the same rows are chosen at a site and in a recording. Contributions are taken
+    around 0, for sites choose before they share centres. -0.0 is 0.0 (Spark's sums and hashes say so too).
+    """
+    around_zero = (0.0,) * len(plan.centres)
+    parts = [contribution(each.present, around_zero, counts) for each in plan.statistics]
+    values = [*parts, *centre_values(plan, counts)]
+    return sf.xxhash64(t.cast("bigint"), *(sf.when(each == 0, sf.lit(0.0)).otherwise(each) for each in values))

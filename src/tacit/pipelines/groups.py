@@ -18,7 +18,18 @@ from pyspark.sql import types as st
 from tacit.language.plan import ByKey, ByMember
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["GROUP", "MEMBERS", "Groups", "attach_key", "attach_members", "find_groups", "group_columns", "with_index"]
+__all__ = [
+    "GROUP",
+    "MEMBERS",
+    "Groups",
+    "attach_key",
+    "attach_members",
+    "find_groups",
+    "group_columns",
+    "group_text",
+    "key_columns",
+    "with_index",
+]
 
 GROUP_MISSING = -1  # the group of rows that do not count
 GROUP, MEMBERS = "__tacit_group", "__tacit_members"  # what attach_key and attach_members add
@@ -42,6 +53,19 @@ def group_columns(grouping: ByKey | ByMember | None, counts: Column) -> dict[str
     return {}
 
 
+def key_columns(grouping: ByKey) -> list[str]:
+    """The names of the columns that :func:`group_columns` makes of the keys."""
+    return [_key(index) for index in range(len(grouping.expressions))]
+
+
+def group_text(frame: DataFrame, grouping: ByKey) -> Column:
+    """One text for the keys of a row, which no other keys have; ``frame`` has the columns of the keys."""
+    names = key_columns(grouping)
+    for name, text in zip(names, grouping.expressions, strict=True):
+        _check_kind(frame.schema[name].dataType, text)
+    return _joined(frame, names)
+
+
 def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
     """The distinct keys, or members, of rows that count."""
     if isinstance(grouping, ByMember):
@@ -53,7 +77,7 @@ def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
         found = typed.orderBy("value").select(_text(typed, "value").alias("label")).toArrow()
         labels = tuple(dict.fromkeys(found.column("label").to_pylist()))
         return Groups(labels, labels)
-    names = [_key(index) for index in range(len(grouping.expressions))]
+    names = key_columns(grouping)
     for name, text in zip(names, grouping.expressions, strict=True):
         _check_kind(counting.schema[name].dataType, text)
     typed = counting.select(*names).distinct()
@@ -67,7 +91,7 @@ def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
 
 def attach_key(spark: SparkSession, frame: DataFrame, grouping: ByKey, groups: Groups) -> DataFrame:
     """Adds the number of each row's group."""
-    names = [_key(index) for index in range(len(grouping.expressions))]
+    names = key_columns(grouping)
     keyed = frame.withColumn(_KEY, _joined(frame, names))
     return with_index(spark, keyed, _KEY, groups.texts, GROUP)
 

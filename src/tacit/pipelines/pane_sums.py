@@ -1,0 +1,169 @@
+"""Sums by sub-pane and group for many watches in one pass over a batch.
+
+Watches with the same GROUP BY form a family. A family is one native aggregation: its rows are grouped by the keys and
+by sub-panes of the greatest length that divides those of all its watches; a watch with WHERE adds up what its rows
+contribute and 0 for others; what two watches have in common is added up once. NumPy then cuts the result apart and
+puts the sub-panes together to those of each watch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from tacit.language.plan import ByKey, WatchPlan
+from tacit.pipelines.contributions import formatted, passes, value_of
+from tacit.pipelines.groups import group_columns, group_text, key_columns
+from tacit.pipelines.parts import LARGEST
+from tacit.vocabulary import FloatArray, IntArray
+from tacit.vocabulary.batches import PaneDeltas
+from tacit.vocabulary.errors import DataError, InputError
+
+__all__ = ["TIME", "Family", "Wanted", "check_values", "counts_of", "families", "numbered"]
+
+TIME = "__tacit_t"  # the name of the column of times, in microseconds, that a batch has beside the user's
+_SUB, _TEXT = "__tacit_sub", "__tacit_text"
+_FINER_MAX = 16  # sub-panes are not cut into more pieces than this for the sake of one pass
+_ONE = ("1", "1D")
+
+Wanted = tuple[WatchPlan, tuple[float, ...], int]
+"""A watch, the centres its contributions are taken around, and the length of its sub-panes in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Watches of one aggregation, and which column of it holds what."""
+
+    members: tuple[Wanted, ...]
+    places: tuple[int, ...]  # of the members among all that were wanted
+    sub_us: int
+    counted: dict[str | None, str]  # WHERE -> how many rows pass it
+    summed: dict[tuple[str | None, str], str]  # (WHERE, contribution) -> its sum
+
+    def aggregate(self, base: DataFrame, *more: Column) -> DataFrame:
+        """The one aggregation, with ``more`` aggregates over all rows of a sub-pane, those included that do not count.
+
+        Rows that no watch counts have the keys NULL; rows without a time are a sub-pane NULL.
+        """
+        marked = base.withColumns({f"{name}_": counts_of(text) for text, name in self.counted.items()})
+        counts = [sf.col(f"{name}_") for name in self.counted.values()]
+        anyone = counts[0]
+        for each in counts[1:]:
+            anyone = anyone | each
+        grouping = self.members[0][0].grouping
+        keys = group_columns(grouping, anyone)
+        sub = sf.expr(f"({TIME} - pmod({TIME}, {self.sub_us}L)) div {self.sub_us}L")
+        rows = marked.withColumns({_SUB: sub, **keys})
+        sums = [
+            sf.sum(value_of(text, sf.col(f"{self.counted[passing]}_"))).alias(name)
+            for (passing, text), name in self.summed.items()
+        ]
+        totals = [sf.count_if(f"{name}_").alias(name) for name in self.counted.values()]
+        result = rows.groupBy(_SUB, *keys).agg(*totals, *sums, *more)
+        if isinstance(grouping, ByKey):
+            result = result.withColumn(_TEXT, group_text(result, grouping)).drop(*key_columns(grouping))
+        return result
+
+    def cut(self, table: pa.Table) -> list[PaneDeltas | InputError]:
+        """What the aggregation says to each member: DataError where its sums are too large."""
+        sub = table.column(_SUB).fill_null(0).to_numpy()
+        group, keys = numbered(table.column(_TEXT)) if _TEXT in table.column_names else (np.zeros_like(sub), ("",))
+        outcomes: list[PaneDeltas | InputError] = []
+        for member in self.members:
+            try:
+                outcomes.append(self._cut_one(table, member, sub, group, keys))
+            except DataError as error:
+                outcomes.append(error)
+        return outcomes
+
+    def _cut_one(
+        self, table: pa.Table, member: Wanted, sub: IntArray, group: IntArray, keys: tuple[str, ...]
+    ) -> PaneDeltas:
+        plan, centres, sub_us = member
+        rows = table.column(self.counted[plan.where]).to_numpy()
+        (used,) = np.nonzero(rows)
+        sums = np.empty((len(used), len(plan.statistics)))
+        for index, each in enumerate(plan.statistics):
+            text = formatted(each.present, centres)
+            column = self.counted[plan.where] if text in _ONE else self.summed[plan.where, text]
+            sums[:, index] = table.column(column).to_numpy()[used]
+        check_values(plan, sums)
+        return _put_together(sub[used] * self.sub_us // sub_us, group[used], rows[used], sums, keys)
+
+
+def families(wanted: Sequence[Wanted]) -> list[Family]:
+    """The watches by what they are grouped by; the lengths of their sub-panes must nearly divide each other."""
+    found: list[tuple[list[int], int]] = []
+    for place, (plan, _, sub_us) in enumerate(wanted):
+        for index, (places, together) in enumerate(found):
+            finest = math.gcd(together, sub_us)
+            same = wanted[places[0]][0].grouping == plan.grouping
+            if same and min(sub_us, *(wanted[each][2] for each in places)) <= finest * _FINER_MAX:
+                found[index] = ([*places, place], finest)
+                break
+        else:
+            found.append(([place], sub_us))
+    return [_family([wanted[place] for place in places], places, sub_us) for places, sub_us in found]
+
+
+def _family(members: Sequence[Wanted], places: Sequence[int], sub_us: int) -> Family:
+    counted: dict[str | None, str] = {}
+    summed: dict[tuple[str | None, str], str] = {}
+    for plan, centres, _ in members:
+        counted.setdefault(plan.where, f"__tacit_n{len(counted)}")
+        for each in plan.statistics:
+            text = formatted(each.present, centres)
+            if text not in _ONE:
+                summed.setdefault((plan.where, text), f"__tacit_s{len(summed)}")
+    return Family(tuple(members), tuple(places), sub_us, counted, summed)
+
+
+def counts_of(where: str | None) -> Column:
+    """Whether a row counts: it has a time and passes WHERE."""
+    return sf.col(TIME).isNotNull() & passes(where)
+
+
+def numbered(texts: pa.ChunkedArray) -> tuple[IntArray, tuple[str, ...]]:
+    """The texts as numbers, in the order of the texts; a missing text is the number of no text."""
+    encoded = texts.dictionary_encode().unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # of no chunk
+        return np.zeros(0, dtype=np.int64), ()
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names) + 1, dtype=np.int64)
+    rank[order], rank[-1] = np.arange(len(names)), len(names)
+    places = encoded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    return rank[places], tuple(names[place] for place in order)
+
+
+def check_values(plan: WatchPlan, values: FloatArray) -> None:
+    """An infinite contribution would stay in every later sum of its window; DataError names the statistic."""
+    if len(values) == 0:
+        return
+    with np.errstate(over="ignore"):  # what overflows is refused
+        largest = np.abs(values).max(axis=0)  # nan, from infinities of both signs, stays
+    for size, each in zip(largest.tolist(), plan.statistics, strict=True):
+        if not math.isfinite(size):
+            raise DataError(f"a row contributes infinity to {each.name}; leave such rows out with WHERE")
+        if size > LARGEST:
+            raise DataError(f"the values of {each.name} are too large to be added up; divide them by a power of ten")
+
+
+def _put_together(
+    sub: IntArray, group: IntArray, rows: IntArray, sums: FloatArray, keys: tuple[str, ...]
+) -> PaneDeltas:
+    """One row per sub-pane and group, in that order; the keys are those of its groups."""
+    if len(sub) == 0:
+        return PaneDeltas(sub, group, rows, sums, keys if keys == ("",) else ())
+    order = np.lexsort((group, sub))
+    sub, group = sub[order], group[order]
+    starts = np.flatnonzero(np.append(True, (sub[1:] != sub[:-1]) | (group[1:] != group[:-1])))
+    rows, sums = np.add.reduceat(rows[order], starts), np.add.reduceat(sums[order], starts, axis=0)
+    present, group = np.unique(group[starts], return_inverse=True)
+    return PaneDeltas(sub[starts], group.astype(np.int64), rows, sums, tuple(keys[each] for each in present.tolist()))

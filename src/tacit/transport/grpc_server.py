@@ -1,0 +1,170 @@
+"""The coordinator's port: sites link up by a stream of frames both ways, clients ask and follow in JSON.
+
+One service with three methods, spoken in plain bytes. Whoever calls is looked at first (``admission.py``). What goes
+wrong on one stream ends that stream, with a code and a sentence, and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NoReturn
+
+import grpc
+from grpc import aio
+
+from tacit.transport.admission import RefusedError, admit_client, admit_site
+from tacit.transport.limits import ServerLimits
+from tacit.transport.security import ServerSecurity, check_listen, split_address
+from tacit.transport.server_link import ServerLink
+from tacit.vocabulary.errors import InputError, MachineError, ProtocolError, TacitError
+
+__all__ = ["ERROR_KEY", "SERVICE", "Server", "serve"]
+
+SERVICE = "tacit.Tacit"
+ERROR_KEY = "tacit-error"
+"""The trailing metadata that says which error a refusal is, so that a client can raise the same."""
+
+SENTENCE_MAX = 4000  # HTTP/2 headers carry it
+
+OnLink = Callable[[ServerLink], Awaitable[None]]
+OnAsk = Callable[[dict[str, Any], str], Awaitable[dict[str, Any]]]
+OnFollow = Callable[[dict[str, Any], str], AsyncIterator[dict[str, Any]]]
+
+_log = logging.getLogger(__name__)
+
+
+async def serve(
+    address: str,
+    *,
+    security: ServerSecurity,
+    on_link: OnLink,
+    on_ask: OnAsk,
+    on_follow: OnFollow,
+    limits: ServerLimits | None = None,
+) -> Server:
+    """Listen, and call back: ``on_link(link)`` once per site's stream, for as long as that stream lasts;
+    ``on_ask(request, client)`` and ``on_follow(request, client)`` once per question, with the name that the client's
+    token proved (empty where no tokens are asked for).
+
+    A ProtocolError out of ``on_link`` ends that stream with its sentence; a TacitError out of the others reaches the
+    client as it is. ``address`` is HOST:PORT; port 0 takes a free one.
+    """
+    host, _ = split_address(address)
+    check_listen(host, security)
+    server = Server(security, on_link, on_ask, on_follow, ServerLimits() if limits is None else limits)
+    await server._start(address)
+    return server
+
+
+class Server:
+    """A listening coordinator; see ``serve``."""
+
+    def __init__(
+        self, security: ServerSecurity, on_link: OnLink, on_ask: OnAsk, on_follow: OnFollow, limits: ServerLimits
+    ) -> None:
+        self.port = 0
+        self._security, self._limits = security, limits
+        self._on_link, self._on_ask, self._on_follow = on_link, on_ask, on_follow
+        self._links: set[ServerLink] = set()
+        self._ended = asyncio.Event()
+        handlers = {
+            "Link": grpc.stream_stream_rpc_method_handler(self._link),
+            "Ask": grpc.unary_unary_rpc_method_handler(self._ask),
+            "Follow": grpc.unary_stream_rpc_method_handler(self._follow),
+        }
+        self._server = aio.server(options=limits.options(), maximum_concurrent_rpcs=limits.calls)
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+
+    async def _start(self, address: str) -> None:
+        credentials = self._security.credentials()
+        try:
+            if credentials is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                self.port = self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            await self._server.stop(None)
+            raise MachineError(
+                f"cannot listen on {address}: the port is taken, or this machine has no such address; choose another"
+            ) from error
+        await self._server.start()
+
+    async def stop(self, grace: float = 1.0) -> None:
+        """Say goodbye to the sites, let questions end within ``grace`` seconds, and stop listening."""
+        for link in tuple(self._links):
+            link.close("the coordinator stops", code=grpc.StatusCode.UNAVAILABLE)
+        await self._server.stop(grace)
+        if self._links:
+            await self._ended.wait()
+
+    # Each handler: admit, do, and turn what goes wrong into a status.
+
+    async def _link(self, _: Any, context: Any) -> None:
+        try:
+            site = admit_site(context.invocation_metadata(), self._security)
+        except RefusedError as refused:
+            await context.abort(refused.code, refused.sentence)
+        link = ServerLink(site, context, self._limits)
+        self._links.add(link)
+        self._ended.clear()
+        try:
+            await link.run(self._on_link)
+        finally:
+            self._links.discard(link)
+            if not self._links:
+                self._ended.set()
+
+    async def _ask(self, data: bytes, context: Any) -> bytes:
+        try:
+            client = admit_client(context.invocation_metadata(), self._security)
+            return _to_json(await self._on_ask(_from_json(data), client))
+        except Exception as error:
+            await _abort(context, error)
+
+    async def _follow(self, data: bytes, context: Any) -> None:
+        try:
+            client = admit_client(context.invocation_metadata(), self._security)
+            answers = self._on_follow(_from_json(data), client)
+            try:
+                await context.send_initial_metadata(())
+                async for answer in answers:
+                    await context.write(_to_json(answer))
+            finally:
+                # A generator is closed here and now, not when it is collected: it may hold a subscription.
+                close = getattr(answers, "aclose", None)
+                if close is not None:
+                    await close()
+        except Exception as error:
+            await _abort(context, error)
+
+
+def _to_json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _from_json(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("a question came that is not JSON") from error
+    if not isinstance(value, dict):
+        raise ProtocolError("a question came that is not a JSON object")
+    return value
+
+
+async def _abort(context: Any, error: Exception) -> NoReturn:
+    """End a client's call with what went wrong."""
+    if isinstance(error, aio.AbortError):
+        raise error
+    if isinstance(error, RefusedError):
+        await context.abort(error.code, error.sentence)
+    if isinstance(error, TacitError):
+        wrong = isinstance(error, InputError | ProtocolError)
+        code = grpc.StatusCode.INVALID_ARGUMENT if wrong else grpc.StatusCode.ABORTED
+        await context.abort(code, str(error)[:SENTENCE_MAX], ((ERROR_KEY, type(error).__name__),))
+    _log.error("a question failed", exc_info=error)
+    await context.abort(grpc.StatusCode.INTERNAL, "the coordinator failed over this question; its log says why")
+    raise AssertionError("abort raises")

@@ -10,14 +10,14 @@ from pydantic import Field, model_validator
 from tacit.language.durations import duration_us
 from tacit.runtime.config_types import DataPath, Duration, Seconds, Section, Text
 
-__all__ = ["SOURCES", "FileTable", "KafkaTable", "PythonTable", "RateTable", "Table", "merged_table"]
+__all__ = ["SOURCES", "AnyTable", "FileTable", "KafkaTable", "PythonTable", "RateTable", "Table", "merged_table"]
 
 Option = str | int | float | bool
 Whole = Annotated[int, Field(gt=0)]
 
 
-class _Table(Section):
-    """What a table of any source has."""
+class AnyTable(Section):
+    """A table, whatever its source. `source` is `files`, `kafka`, `rate` or `python`; the other keys depend on it."""
 
     time: Text = Field(
         description="The column that says when a row happened: a timestamp, or a number of seconds since 1970. UTC.",
@@ -58,7 +58,7 @@ class _Table(Section):
         return duration_us(self.watermark)
 
 
-class FileTable(_Table):
+class FileTable(AnyTable):
     """`source = "files"`: a folder of files that grows. Files are read once each; move them in when they are whole."""
 
     source: Literal["files"] = Field(description="`files`.", examples=["files"])
@@ -81,7 +81,7 @@ class FileTable(_Table):
         return self
 
 
-class KafkaTable(_Table):
+class KafkaTable(AnyTable):
     """`source = "kafka"`: a topic. Spark needs its connector: see `packages` of `[spark]`."""
 
     source: Literal["kafka"] = Field(description="`kafka`.", examples=["kafka"])
@@ -100,7 +100,7 @@ class KafkaTable(_Table):
     )
 
 
-class RateTable(_Table):
+class RateTable(AnyTable):
     """`source = "rate"`: rows that Spark makes up, for trying things out: `timestamp` and `value`, a counter."""
 
     source: Literal["rate"] = Field(description="`rate`.", examples=["rate"])
@@ -112,7 +112,7 @@ class RateTable(_Table):
     time: Text = Field("ts", description="The column that says when a row happened.")
 
 
-class PythonTable(_Table):
+class PythonTable(AnyTable):
     """`source = "python"`: a function that is given the Spark session and returns a streaming DataFrame."""
 
     source: Literal["python"] = Field(description="`python`.", examples=["python"])
@@ -140,5 +140,5 @@ def merged_table(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     {'time': 'ts', 'source': 'rate'}
     """
     changed = "source" in own and own["source"] != defaults.get("source")
-    common = _Table.model_fields.keys() - {"options"}
+    common = AnyTable.model_fields.keys() - {"options"}
     return {**{key: value for key, value in defaults.items() if not changed or key in common}, **own}

@@ -6,12 +6,13 @@
 #   make lint     check without the tests        make format  let ruff lay out the code
 #   make lock     resolve the requirements anew (UPGRADE=--upgrade takes the newest)
 #   make wire     the wire's Python from tacit.proto   make diagrams   the drawings of docs/PROTOCOLS.md
+#   make configuration   the reference in docs/CONFIGURATION.md
 #   make clean    remove all that was made
 #
 # PYTHON=/path/to/python3 chooses the Python. ARGS="..." is handed to the command.
 
 .DELETE_ON_ERROR:
-.PHONY: setup demo test check long bench lint format lock wire diagrams clean
+.PHONY: setup demo test check long bench lint format lock wire diagrams configuration clean
 
 READY := .venv/.ready
 WARM := .venv/.warm
@@ -81,6 +82,9 @@ wire: $(READY)
 
 diagrams: $(READY)
 	.venv/bin/python tools/draw_protocols.py
+
+configuration: $(READY)
+	.venv/bin/python tools/write_configuration.py
 
 clean:
 	rm -rf .venv build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.language import parse
+from tacit.language import parse, parse_statements
 from tacit.language.aggregates import AGGREGATES
 from tacit.language.algebra import SCALARS
 
@@ -18,7 +18,7 @@ EXAMPLES = re.findall(r"\| `([^`|]+)` \|$", TABLE, re.MULTILINE)
 
 @pytest.mark.parametrize("block", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))
 def test_sentences(block: str) -> None:
-    assert parse(block)
+    assert parse_statements(block)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -87,7 +87,7 @@ def _goal_after(goal: Goal, change: Change) -> Goal:
     if isinstance(goal, (AllOf, AnyOf)):  # the two ends of BETWEEN share one margin
         parts = tuple(_goal_after(part, change) for part in goal.parts)
         return replace(goal, parts=parts)  # type: ignore[arg-type]  # parts of a condition are conditions
-    return replace(goal, **{change.what: number})
+    return replace(goal, threshold=number) if change.what == "threshold" else replace(goal, margin=number)
 
 
 def _candidates(text: str, change: Change) -> Iterator[str]:

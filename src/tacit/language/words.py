@@ -73,7 +73,7 @@ class Words:
             raise self.source.error("0 is not above 0", token, f"write {example}")
         return int(token.text)
 
-    def finished(self, statement: T, *allowed: str, after: str = ";") -> T:
+    def finished(self, statement: T, *allowed: str, after: str = "a semicolon") -> T:
         """The statement, if nothing is left; ``allowed`` are words that could have come."""
         if self.rest:
             found = self.rest[0]
@@ -82,6 +82,8 @@ class Words:
                 hint = f"did you mean {meant}?"
             elif meant:
                 hint = f"{meant} comes earlier, and once"
+            elif allowed:
+                hint = f"{' or '.join(allowed)} may follow"
             else:
                 hint = f"{after} is missing before it, or it is one word too many"
             raise self.source.error(f"did not expect {found.text} here", found, hint)

@@ -1,0 +1,144 @@
+"""Tables of a site: where rows come from, which column is their time, and what makes that time pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from tacit.language.durations import duration_us
+from tacit.runtime.config_types import DataPath, Duration, Seconds, Section, Text
+
+__all__ = ["SOURCES", "AnyTable", "FileTable", "KafkaTable", "PythonTable", "RateTable", "Table", "merged_table"]
+
+Option = str | int | float | bool
+Whole = Annotated[int, Field(gt=0)]
+
+
+class AnyTable(Section):
+    """A table, whatever its source. `source` is `files`, `kafka`, `rate` or `python`; the other keys depend on it."""
+
+    time: Text = Field(
+        description="The column that says when a row happened: a timestamp, or a number of seconds since 1970. UTC.",
+        examples=["ts"],
+    )
+    watermark: Duration = Field(
+        "10 seconds", description="How late a row may come: a pane is closed when time has passed it by this much."
+    )
+    clock: Literal["wall", "event"] = Field(
+        "wall",
+        description="What makes time pass at an idle site: `wall`, the clock of the machine; `event`, only the data, "
+        "here and elsewhere (for recorded data, whose time is not now).",
+    )
+    idle_seconds: Seconds = Field(
+        5.0, description="After how long without rows a site counts as idle, so that its clock goes on without them."
+    )
+    trigger_seconds: Seconds = Field(1.0, description="How often Spark looks for new rows.")
+    where: Text | None = Field(
+        None,
+        description="A Spark SQL condition: only these rows belong to this site.",
+        examples=["station = 'Aoti'"],
+    )
+    backfill: DataPath | None = Field(
+        None,
+        description="Where the table's history can be read from, so that a new watch with a long window starts full.",
+        examples=["history/air"],
+    )
+    options: Mapping[str, Option] = Field(
+        default_factory=dict,
+        repr=False,
+        description="Further options, handed to Spark's reader (to the function, for `python`) as they are.",
+        examples=[{"header": True}],
+    )
+
+    @property
+    def watermark_us(self) -> int:
+        """The delay of the watermark, in microseconds."""
+        return duration_us(self.watermark)
+
+
+class FileTable(AnyTable):
+    """`source = "files"`: a folder of files that grows. Files are read once each; move them in when they are whole."""
+
+    source: Literal["files"] = Field(description="`files`.", examples=["files"])
+    path: DataPath = Field(description="The folder (a glob may be part of it).", examples=["data/{site}"])
+    format: Literal["parquet", "csv", "json"] = Field("parquet", description="What the files are.")
+    schema_text: Text | None = Field(
+        None,
+        alias="schema",
+        description="The columns and their types, as Spark writes them. Parquet files know them themselves.",
+        examples=["ts TIMESTAMP, so2 DOUBLE"],
+    )
+    max_files_per_trigger: Whole | None = Field(
+        None, description="The most files that one look takes in; without it, all that are there.", examples=[10]
+    )
+
+    @model_validator(mode="after")
+    def _texts_have_a_schema(self) -> FileTable:
+        if self.format != "parquet" and self.schema_text is None:
+            raise ValueError(f'is {self.format}, which needs its columns: add schema = "ts TIMESTAMP, so2 DOUBLE"')
+        return self
+
+
+class KafkaTable(AnyTable):
+    """`source = "kafka"`: a topic. Spark needs its connector: see `packages` of `[spark]`."""
+
+    source: Literal["kafka"] = Field(description="`kafka`.", examples=["kafka"])
+    servers: Text = Field(description="Brokers to ask first, separated by commas.", examples=["kafka1:9092"])
+    topic: Text = Field(description="The topic.", examples=["air.{site}"])
+    value_format: Literal["json", "csv"] = Field("json", description="What a message holds: one row.")
+    schema_text: Text = Field(
+        alias="schema",
+        description="The columns of a message and their types, as Spark writes them.",
+        examples=["ts TIMESTAMP, so2 DOUBLE"],
+    )
+    starting_offsets: Text = Field(
+        "latest",
+        description="Where the first start begins: `earliest`, `latest`, or Spark's JSON of offsets. Later starts go "
+        "on where the site was.",
+    )
+
+
+class RateTable(AnyTable):
+    """`source = "rate"`: rows that Spark makes up, for trying things out: `timestamp` and `value`, a counter."""
+
+    source: Literal["rate"] = Field(description="`rate`.", examples=["rate"])
+    rows_per_second: Whole = Field(10, description="How many rows a second.")
+    select: tuple[Text, ...] = Field(
+        ("timestamp AS ts", "CAST(value AS DOUBLE) AS value"),
+        description="The columns, as Spark SQL over `timestamp` and `value`.",
+    )
+    time: Text = Field("ts", description="The column that says when a row happened.")
+
+
+class PythonTable(AnyTable):
+    """`source = "python"`: a function that is given the Spark session and returns a streaming DataFrame."""
+
+    source: Literal["python"] = Field(description="`python`.", examples=["python"])
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] = Field(
+        description="`module:function`, called as `function(spark, **options)`.", examples=["our_sources:air"]
+    )
+
+
+Table = Annotated[FileTable | KafkaTable | RateTable | PythonTable, Field(discriminator="source")]
+SOURCES: dict[str, type[Section]] = {
+    "files": FileTable,
+    "kafka": KafkaTable,
+    "rate": RateTable,
+    "python": PythonTable,
+}
+
+
+def merged_table(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A site's table: the defaults of the table, and what the site says. A site whose rows come from another kind of
+    source takes over only what tables of any kind have.
+
+    >>> merged_table({"source": "files", "path": "a", "time": "ts"}, {"path": "b"})
+    {'source': 'files', 'path': 'b', 'time': 'ts'}
+    >>> merged_table({"source": "files", "path": "a", "time": "ts"}, {"source": "rate"})
+    {'time': 'ts', 'source': 'rate'}
+    """
+    changed = "source" in own and own["source"] != defaults.get("source")
+    common = AnyTable.model_fields.keys() - {"options"}
+    return {**{key: value for key, value in defaults.items() if not changed or key in common}, **own}

@@ -27,7 +27,7 @@ from tacit.functions.monitor import Monitor
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.plan import WatchPlan
 from tacit.vocabulary import FloatArray
-from tacit.vocabulary.batches import SampleRows
+from tacit.wire.control import Measure, Sample
 
 __all__ = ["DRAWS", "SAMPLE", "Measure", "Shape", "VectorForm", "measure_of", "shape_of", "units_of", "vector_form"]
 
@@ -35,14 +35,6 @@ SAMPLE = 64  # rows of the first pane that units and centres are taken from
 DRAWS = 7  # of which so many, an odd number, give a centre: their median is one of them
 _SPREADS = 1_024.0
 _STILL = 16.0  # a component that does not vary has a unit so much smaller than its size: its ball is flat there
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measure:
-    """What a watch is measured by: the centre of each centred expression and the unit of each statistic."""
-
-    centres: FloatArray
-    units: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +86,15 @@ def shape_of(plan: WatchPlan, measure: Measure) -> Shape:
     return Shape(form, form.monitor(scale), scale)
 
 
-def measure_of(plan: WatchPlan, sample: SampleRows, at: FloatArray) -> Measure:
-    """Centres and units from a sample; its values are around the centres ``at``."""
-    centres = np.array([_centre(column) for column in sample.centres.T], dtype=np.float64)
-    if not len(plan.centres):
-        centres = np.zeros(0)
-    values = shifted(sample.values, plan.shifts, at, centres)
+def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:
+    """Centres and units from the sites' samples of the first pane: of the SAMPLE rows with the least keys of all."""
+    dimension, count = len(plan.statistics), len(plan.centres)
+    keys = np.concatenate([np.empty(0, dtype=np.int64), *(sample.keys for sample in samples)])
+    least = np.argsort(keys, kind="stable")[:SAMPLE]
+    seen = np.concatenate([np.empty((0, count)), *(sample.centres.reshape(-1, count) for sample in samples)])[least]
+    centres = np.array([_centre(column) for column in seen.T], dtype=np.float64)
+    around = [shifted(sample.values, plan.shifts, sample.at, centres) for sample in samples]
+    values = np.concatenate([np.empty((0, dimension)), *(each.reshape(-1, dimension) for each in around)])[least]
     return Measure(centres, units_of(values.T, still=_STILL))
 
 

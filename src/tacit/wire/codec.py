@@ -38,7 +38,7 @@ from tacit.wire.kinds import KINDS
 from tacit.wire.sizes import is_range
 from tacit.wire.unfit import UnfitError
 
-__all__ = ["VERSION", "decode", "encode", "watch_of"]
+__all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
 
 VERSION = 2
 """The version of the wire format: 1 had no control messages."""
@@ -73,7 +73,10 @@ def encode(message: Message | Control, watch: int = 0) -> bytes:
 
 def decode(data: bytes) -> Message | Control:
     """The message that these bytes say; a ProtocolError when they say none."""
-    envelope = _envelope(data)
+    return _message(_envelope(data))
+
+
+def _message(envelope: pb.Envelope) -> Message | Control:
     kind = envelope.WhichOneof("message")
     if kind is None:
         raise ProtocolError("an envelope came without a message in it")
@@ -82,6 +85,17 @@ def decode(data: bytes) -> Message | Control:
         return _READ[kind](body)
     except UnfitError as error:
         raise ProtocolError(f"a {kind} message was garbled on its way: {error}") from error
+
+
+def open_envelope(data: bytes) -> tuple[int, str, Message | Control]:
+    """The watch that a message is about, its kind and itself, in one look.
+
+    >>> open_envelope(encode(Leave(site=3, session=1), watch=7))
+    (7, 'leave', Leave(site=3, session=1))
+    """
+    envelope = _envelope(data)
+    message = _message(envelope)
+    return int(envelope.watch), KINDS[type(message)], message
 
 
 def watch_of(data: bytes) -> int:

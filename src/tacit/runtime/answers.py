@@ -1,0 +1,136 @@
+"""From what a settlement publishes to what people are told: values and sides by key, spans of validity, alerts.
+
+An alert is a change of answer: a condition that begins or ceases to hold, a tracked value that is said anew. Its id
+follows from the watch, the pane and the group, so that an alert that is raised again after a crash has the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from tacit.functions.evaluate import value
+from tacit.functions.goals import Comparison, Track
+from tacit.language.plan import WatchPlan
+from tacit.language.shape import Shape
+from tacit.vocabulary import Answer, FloatArray
+from tacit.vocabulary.answers import MET
+
+__all__ = ["Said", "Teller", "guarantee_of", "iso_time", "label_of", "side_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was last said of a group: its side (NOT_MET, MET, UNKNOWN) and its value (nan: none)."""
+
+    side: int
+    value: float
+
+
+class Teller:
+    """Compares each published answer with what was said before."""
+
+    def __init__(self, plan: WatchPlan, shape: Shape, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
+        self.plan, self.shape, self.lineage, self.pane_us = plan, shape, lineage, pane_us
+        self.said = said  # by key
+        goal = shape.form.goal
+        self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
+        nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
+        self._nothing = float(self.values(nowhere)[0])
+
+    def values(self, estimates: FloatArray) -> FloatArray:
+        """The value that the watch is about, at each estimate."""
+        return np.asarray(value(self._expression, estimates * self.shape.scale))
+
+    def tell(self, answer: Answer, keys: Sequence[str]) -> tuple[dict[str, Said], list[dict[str, Any]]]:
+        """What changed with this answer, by key, and the alerts that this makes."""
+        values = self.values(answer.estimates) if len(answer.sides) else np.empty(0)
+        tracks = isinstance(self.plan.goal, Track)
+        changed: dict[str, Said] = {}
+        alerts: list[dict[str, Any]] = []
+        for number, (side, current) in enumerate(zip(answer.sides.tolist(), values.tolist(), strict=True)):
+            key = keys[number]
+            before = self.said.get(key)
+            now = Said(side, current)
+            if before is not None and before.side == side and _same(before.value, current):
+                continue
+            changed[key] = now
+            met_before = before is not None and before.side == MET
+            value_before = self._nothing if before is None else before.value
+            if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
+                alerts.append(self._alert(answer.pane if answer.first is None else answer.first, key, now))
+        self.said.update(changed)
+        return changed, alerts
+
+    def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:
+        text = json.dumps([self.lineage, self.plan.name, pane, key])
+        tracks = isinstance(self.plan.goal, Track)
+        return {
+            "id": hashlib.sha256(text.encode()).hexdigest()[:24],
+            "watch": self.plan.name,
+            "at": iso_time((pane + 1) * self.pane_us),
+            "pane": pane,
+            "side": None if tracks else side_of(self.plan, now.side),
+            "value": now.value if np.isfinite(now.value) else None,
+            "group": None if self.plan.grouping is None else label_of(key),
+        }
+
+
+def _same(a: float, b: float) -> bool:
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+def label_of(key: str) -> str:
+    """A group's key as people read it.
+
+    >>> label_of('["north","4"]'), label_of('[null]'), label_of('plain')
+    ('north, 4', 'NULL', 'plain')
+    """
+    if not key.startswith("["):
+        return key
+    return ", ".join("NULL" if part is None else str(part) for part in json.loads(key))
+
+
+def side_of(plan: WatchPlan, side: int) -> str:
+    """A side in the words of reports: above or below a threshold, met or not met."""
+    goal = plan.goal
+    met = side == MET
+    if isinstance(goal, Comparison):
+        return "above" if met == (goal.operator in (">", ">=")) else "below"
+    return "met" if met else "not met"
+
+
+def iso_time(time_us: int) -> str:
+    """An instant as text.
+
+    >>> iso_time(1_000_000)
+    '1970-01-01T00:00:01Z'
+    """
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(time_us))
+    except OverflowError:
+        return f"{time_us / 1e6:.6f} s"
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def guarantee_of(plan: WatchPlan, shape: Shape | None) -> str:
+    """What is promised of a valid answer."""
+    if shape is not None and not shape.monitor.sound:
+        return "none: a function was declared unsound"
+    goal = plan.goal
+    if isinstance(goal, Track):
+        return f"within {goal.within:g}{' percent' if goal.percent else ''} at every pane"
+    margins = sorted(_margins(goal))
+    return "right at every pane" if not any(margins) else f"right at every pane, within the margin of {margins[-1]:g}"
+
+
+def _margins(goal: Any) -> list[float]:
+    if isinstance(goal, Comparison):
+        return [goal.margin]
+    return [margin for part in goal.parts for margin in _margins(part)]

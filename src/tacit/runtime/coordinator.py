@@ -1,0 +1,372 @@
+"""The coordinator's mind: which sites there are, which watches, and what each is told. No sockets, no clock, no files.
+
+The service (``service.py``) hands it decoded messages and the time, stores what it writes, and sends what it says.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.language.altering import altered
+from tacit.language.explain import explain_text
+from tacit.language.plan import ByMember, WatchPlan
+from tacit.language.schema_check import check_columns
+from tacit.language.sentence import parse_watch
+from tacit.language.statements import (
+    AlterWatch,
+    CreateWatch,
+    DropWatch,
+    ExplainWatch,
+    PauseWatch,
+    ResumeWatch,
+    ShowAlerts,
+    ShowSites,
+    ShowWatch,
+    ShowWatches,
+    Statement,
+    parse_statements,
+)  # fmt: skip
+from tacit.protocols.messages import Message
+from tacit.runtime.answers import Said
+from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
+from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
+from tacit.runtime.store import Store, Write, pack, unpack
+from tacit.vocabulary import ProtocolError, SentenceError
+from tacit.wire.codec import VERSION
+from tacit.wire.control import Control, Counts, Measure, Opening, WatchSet, Welcome
+
+__all__ = ["Coordinator", "KnownSite"]
+
+Addressed = tuple[int, int, Message | Control]
+"""To which site, about which watch, what."""
+
+
+@dataclass(slots=True)
+class KnownSite:
+    """A site that has ever linked up, or that is expected."""
+
+    number: int
+    name: str
+    tables: dict[str, dict[str, str]]  # columns and their types, by table
+    seen: float
+    online: bool = False
+
+
+class Coordinator:
+    """Everything that a coordinator knows. It restores itself from its store."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: float,
+        expected: Iterable[str] = (),
+        protocol: str = "coordinator",
+        heartbeat: float = 1.0,
+        tuning: Tuning | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.protocol, self.heartbeat, self.wall = store, protocol, heartbeat, wall
+        self.tuning = Tuning() if tuning is None else tuning
+        self.sites: dict[int, KnownSite] = {}
+        self.watches: dict[int, KeptWatch] = {}
+        self.version = 0  # of the set of watches
+        self.ledgers: dict[int, dict[tuple[int, int, str], list[int]]] = {}  # by lineage: messages and bytes
+        self._by_name: dict[str, int] = {}
+        self._writes: list[Write] = []
+        self._start = store.next_start()
+        self._restore(now)
+        names = sorted(expected)
+        for name in names:
+            self._site(name, now)
+        self._expected = {self._by_name[name] for name in names}
+
+    # Sites
+
+    def open(self, name: str, opening: Opening, now: float) -> tuple[int, list[Addressed]]:
+        """A site links up: its number, and what it is told first."""
+        if opening.version != VERSION:
+            raise ProtocolError(
+                f"site {name} speaks version {opening.version} of the wire and this coordinator version {VERSION}; run"
+                " the same release of tacit everywhere"
+            )
+        if opening.site != name:
+            raise ProtocolError(f"the site that proved to be {name} calls itself {opening.site}")
+        site = self._site(name, now)
+        site.online, site.seen = True, now
+        tables = {offer.name: dict(offer.columns) for offer in opening.tables}
+        if tables != site.tables:
+            site.tables = tables
+            self._store_site(site)
+        number = site.number
+        out: list[Addressed] = [
+            (number, 0, Welcome(number, self.tuning.lease, self.heartbeat)),
+            self._watch_set(number),
+        ]
+        for watch in self._running():
+            watch.link_up(number)
+            if watch.plan.table in tables:
+                out.append((number, watch.number, watch.install()))
+        return number, out
+
+    def close(self, number: int, now: float) -> None:
+        """A site's stream ended."""
+        self.sites[number].online, self.sites[number].seen = False, now
+        for watch in self._running():
+            watch.news = True
+
+    def receive(self, number: int, about: int, message: Message | Control, now: float) -> list[Addressed]:
+        """One message from a site about a watch; one that is no more is passed over."""
+        watch = self.watches.get(about)
+        self.sites[number].seen = now
+        if watch is None or watch.status == "dropped":
+            return []
+        return _addressed(watch, watch.receive(number, message, now))
+
+    def tick(self, now: float) -> list[Addressed]:
+        """Time passed."""
+        out: list[Addressed] = []
+        for watch in self._running():
+            online = [site.number for site in self.sites.values() if site.online and watch.plan.table in site.tables]
+            out += _addressed(watch, watch.tick(now, self.waited_for(watch), online))
+        return out
+
+    def waited_for(self, watch: KeptWatch) -> set[int]:
+        """The sites that a start waits for: those that are expected and may have the table, and those that have it."""
+        have = {site.number for site in self.sites.values() if site.online and watch.plan.table in site.tables}
+        may = {n for n in self._expected if not (tables := self.sites[n].tables) or watch.plan.table in tables}
+        return have | may
+
+    def sent(self, watch: int, source: int, target: int, kind: str, volume: int) -> None:
+        """A message of this watch crossed the wire."""
+        kept = self.watches.get(watch)
+        entries = self.ledgers.setdefault(0 if kept is None else kept.lineage, {})
+        entry = entries.setdefault((source, target, kind), [0, 0])
+        entry[0] += 1
+        entry[1] += volume
+
+    def ledger_writes(self) -> list[Write]:
+        """The totals, to be stored now and then."""
+        writes: list[Write] = [
+            ("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", (lineage, *key, *entry))
+            for lineage, entries in self.ledgers.items()
+            for key, entry in entries.items()
+        ]
+        for watch in self._running():
+            for site, counts in watch.counts.items():
+                values = (watch.lineage, site, counts.events, counts.panes, counts.late)
+                writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", values))
+        return writes
+
+    def take(self) -> tuple[list[Write], list[dict[str, Any]]]:
+        """What must be stored before anything is sent, and the alerts among it."""
+        writes, self._writes = self._writes, []
+        alerts: list[dict[str, Any]] = []
+        for watch in self.watches.values():
+            writes += watch.take_writes()
+            alerts += watch.take_alerts()
+        return writes, alerts
+
+    # Questions
+
+    def ask(self, text: str, now: float) -> tuple[list[dict[str, Any]], list[Addressed]]:
+        """Carry out statements; a result for each, and what the sites are told. All are understood before any is done."""
+        results: list[dict[str, Any]] = []
+        out: list[Addressed] = []
+        statements = parse_statements(text)
+        for place, statement in enumerate(statements):
+            try:
+                result, told = self._carry_out(statement, now)
+            except SentenceError as error:
+                if place:
+                    raise SentenceError(
+                        f"statement {place + 1} of {len(statements)}: {error}; those before it were done"
+                    ) from None
+                raise
+            results.append(result)
+            out += told
+        return results, out
+
+    def find(self, name: str) -> KeptWatch:
+        """The watch of this name; SentenceError when there is none."""
+        for watch in self._running():
+            if watch.plan.name.casefold() == name.casefold():
+                return watch
+        known = ", ".join(sorted(watch.plan.name for watch in self._running()))
+        raise SentenceError(
+            f"there is no watch named {name}", hint=f"there are {known}" if known else "there is none yet"
+        )
+
+    def _carry_out(self, statement: Statement, now: float) -> tuple[dict[str, Any], list[Addressed]]:
+        match statement:
+            case CreateWatch(plan):
+                return self._create(plan, now)
+            case DropWatch(name, if_exists):
+                if if_exists and not any(w.plan.name.casefold() == name.casefold() for w in self._running()):
+                    return {"statement": "drop", "watch": name, "done": False}, []
+                watch = self.find(name)
+                return {"statement": "drop", "watch": watch.plan.name, "done": True}, self._end(watch)
+            case PauseWatch(name):
+                watch = self.find(name)
+                if watch.status == "paused":
+                    raise SentenceError(f"{watch.plan.name} is paused already", hint=f"RESUME WATCH {watch.plan.name}")
+                return self._again("pause", watch, watch.plan, "paused", now)
+            case ResumeWatch(name):
+                watch = self.find(name)
+                if watch.status == "running":
+                    raise SentenceError(f"{watch.plan.name} is not paused")
+                return self._again("resume", watch, watch.plan, "running", now)
+            case AlterWatch(name):
+                watch = self.find(name)
+                plan = parse_watch(altered(watch.plan.text, statement))
+                return self._again("alter", watch, plan, watch.status, now)
+            case ShowWatches():
+                return {"statement": "show watches", "watches": watch_rows(self, now)}, []
+            case ShowWatch(name):
+                return {"statement": "show watch", "watch": watch_document(self, self.find(name), now)}, []
+            case ShowSites():
+                return {"statement": "show sites", "sites": site_rows(self, now)}, []
+            case ShowAlerts(name, limit):
+                wanted = None if name is None else self.find(name).plan.name
+                return {"statement": "show alerts", "alerts": alert_rows(self.store, wanted, limit)}, []
+            case ExplainWatch(name, plan):
+                plan = self.find(name).plan if plan is None else plan
+                return {"statement": "explain", "watch": plan.name, "text": explain_text(plan)}, []
+        raise AssertionError(statement)
+
+    def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
+        if any(watch.plan.name.casefold() == plan.name.casefold() for watch in self._running()):
+            raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
+        self.check(plan)
+        watch = KeptWatch(
+            self._next_number(), plan, protocol=self.protocol, created=now, tuning=self.tuning, start=self._start
+        )  # fmt: skip
+        note = None
+        if not any(plan.table in site.tables for site in self.sites.values()):
+            note = f"no site has a table named {plan.table} yet; the watch starts when one comes"
+        return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
+
+    def check(self, plan: WatchPlan) -> None:
+        """Refuse what cannot be kept live, or does not fit the tables that sites have."""
+        if isinstance(plan.grouping, ByMember):
+            raise SentenceError(
+                "GROUP BY EACH can be replayed but not yet kept live", hint="group by a column, or use tacit replay"
+            )
+        for site in self.sites.values():
+            if plan.table in site.tables:
+                check_columns(plan, site.tables[plan.table])
+
+    def _again(
+        self, what: str, old: KeptWatch, plan: WatchPlan, status: str, now: float
+    ) -> tuple[dict[str, Any], list[Addressed]]:
+        """The watch goes on under a new number: other zones, the same windows at the sites."""
+        begin = old.begin if old.settlement is None else old.settlement.settled + 1
+        watch = KeptWatch(
+            self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,
+            lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.said),
+        )  # fmt: skip
+        watch.full_from = dict(old.full_from)
+        watch.counts = dict(old.counts)
+        if watch.settlement is not None:
+            watch.settlement.expect(max(1, len([site for site in self.waited_for(watch)])))
+        return {"statement": what, "watch": plan.name, "done": True}, [*self._end(old), *self._install(watch)]
+
+    def _install(self, watch: KeptWatch) -> list[Addressed]:
+        self.watches[watch.number] = watch
+        self.version += 1
+        measure = watch.measure
+        self._writes.append(
+            (
+                "INSERT INTO watches (number, lineage, name, text, protocol, status, created, begin, centres, units)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    watch.number, watch.lineage, watch.plan.name, watch.plan.text, watch.protocol, watch.status,
+                    self.wall(), watch.begin, *_packed(measure),
+                ),
+            )
+        )  # fmt: skip
+        out: list[Addressed] = []
+        for site in self.sites.values():
+            if site.online:
+                watch.link_up(site.number)
+                out.append(self._watch_set(site.number))
+                if watch.plan.table in site.tables:
+                    out.append((site.number, watch.number, watch.install()))
+        return out
+
+    def _end(self, watch: KeptWatch) -> list[Addressed]:
+        watch.status = "dropped"
+        self._writes += watch.take_writes()
+        self._writes.append(("UPDATE watches SET status = 'dropped' WHERE number = ?", (watch.number,)))
+        self._writes.append(("DELETE FROM books WHERE watch = ?", (watch.number,)))
+        self.version += 1
+        return [self._watch_set(site.number) for site in self.sites.values() if site.online]
+
+    def _watch_set(self, site: int) -> Addressed:
+        return site, 0, WatchSet(self.version, tuple(watch.number for watch in self._running()))
+
+    def _running(self) -> list[KeptWatch]:
+        return [watch for watch in self.watches.values() if watch.status != "dropped"]
+
+    def _next_number(self) -> int:
+        return max(self.watches, default=0) + 1
+
+    # What is stored
+
+    def _site(self, name: str, now: float) -> KnownSite:
+        if name not in self._by_name:
+            site = KnownSite(max(self.sites, default=-1) + 1, name, {}, now)
+            self.sites[site.number] = site
+            self._by_name[name] = site.number
+            self._store_site(site)
+        return self.sites[self._by_name[name]]
+
+    def _store_site(self, site: KnownSite) -> None:
+        values = (site.number, site.name, json.dumps(site.tables), self.wall())
+        self._writes.append(("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", values))
+
+    def _restore(self, now: float) -> None:
+        for number, name, tables in self.store.all("SELECT number, name, tables FROM sites"):
+            self.sites[number] = KnownSite(number, name, json.loads(tables), now)
+            self._by_name[name] = number
+        for lineage, source, target, kind, messages, volume in self.store.all("SELECT * FROM ledger"):
+            self.ledgers.setdefault(lineage, {})[source, target, kind] = [messages, volume]
+        names = [row[1] for row in self.store.all("PRAGMA table_info(watches)")]
+        for values in self.store.all("SELECT * FROM watches ORDER BY number"):
+            row = dict(zip(names, values, strict=True))
+            self.watches[row["number"]] = self._restored(row, now)
+        self.version = len(self.watches)
+
+    def _restored(self, row: dict[str, Any], now: float) -> KeptWatch:
+        number, lineage = row["number"], row["lineage"]
+        measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
+        said = {}
+        if row["status"] != "dropped":
+            rows = self.store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
+            said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+        watch = KeptWatch(
+            number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=self.tuning,
+            start=self._start, lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
+            keys=[key for (key,) in self.store.all("SELECT key FROM groups WHERE watch = ? ORDER BY number", (number,))],
+        )  # fmt: skip
+        for site, *counted in self.store.all(
+            "SELECT site, events, panes, late FROM counts WHERE watch = ?", (lineage,)
+        ):
+            events, panes, late = counted
+            watch.counts[site] = Counts(events, panes, late, None)
+        if row["status"] == "running":
+            books = self.store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))
+            watch.resume(row, {site: (a, b, c, d) for site, a, b, c, d in books}, now)
+        return watch
+
+
+def _addressed(watch: KeptWatch, out: Sequence[Outbound]) -> list[Addressed]:
+    return [(site, watch.number, message) for site, message in out]
+
+
+def _packed(measure: Measure | None) -> tuple[bytes | None, bytes | None]:
+    return (None, None) if measure is None else (pack(measure.centres), pack(measure.units))

@@ -1,0 +1,370 @@
+"""One watch at the coordinator: it starts from offers, is kept by a settlement, and says what to store and to send.
+
+Messages in, messages and writes out; the time is an argument. What leads to a start is in ``starting.py``, what people
+are told in ``answers.py``, the protocol itself in ``protocols/``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.language.plan import WatchPlan
+from tacit.language.shape import Shape, shape_of
+from tacit.protocols.books import Books
+from tacit.protocols.broadcast import Cascade
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
+from tacit.protocols.policies import LeastRecentlyUsed
+from tacit.protocols.settlement import NEVER, Phase, Settlement
+from tacit.protocols.threshold import Balancer
+from tacit.runtime.answers import Said, Teller
+from tacit.runtime.pane_length import pane_length
+from tacit.runtime.starting import begin_at
+from tacit.runtime.store import Write, pack, unpack
+from tacit.vocabulary import Answer, ProtocolError, State
+from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer
+
+__all__ = ["GROUPS_MAX", "KeptWatch", "Outbound", "Tuning"]
+
+GROUPS_MAX = 1 << 20
+_KEYS_A_MESSAGE = 4_096
+
+Outbound = tuple[int, Message | Control]
+"""To which site, what."""
+
+
+class Tuning:
+    """How patient a coordinator is; seconds and panes."""
+
+    def __init__(self, *, lease: float = 10.0, resend: float = 1.0, gather: float = 30.0, backlog: int = 600) -> None:
+        self.lease, self.resend, self.gather, self.backlog = lease, resend, gather, backlog
+
+
+@dataclass(slots=True)
+class _Span:
+    """Panes in a row that were answered in the same state by the same sites."""
+
+    first: int
+    last: int
+    kind: tuple[State, tuple[int, ...], tuple[int, ...]]
+
+
+class KeptWatch:
+    """A watch under one number. An altered or resumed watch has a new number and the same ``lineage``."""
+
+    def __init__(
+        self,
+        number: int,
+        plan: WatchPlan,
+        *,
+        protocol: str,
+        created: float,
+        tuning: Tuning,
+        start: int,
+        lineage: int | None = None,
+        status: str = "running",
+        measure: Measure | None = None,
+        begin: int | None = None,
+        said: dict[str, Said] | None = None,
+        keys: Sequence[str] = (),
+    ) -> None:
+        self.number, self.plan, self.protocol, self.created, self.status = number, plan, protocol, created, status
+        self.lineage = number if lineage is None else lineage
+        self.tuning = tuning
+        self.pane_us = pane_length(plan.window)
+        self.measure, self.begin = measure, begin
+        self.offers: dict[int, Offer] = {}
+        self.counts: dict[int, Counts] = {}
+        self.full_from: dict[int, int] = {}
+        self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
+        self.settlement: Settlement | None = None
+        self.shape: Shape | None = None
+        self.teller: Teller | None = None
+        self.alerts: list[dict[str, Any]] = []  # raised since they were last taken
+        self.answered: Answer | None = None
+        self.news = False  # something to show has changed since it was last looked at
+        self._said = {} if said is None else said
+        self._numbers = {key: number for number, key in enumerate(self.keys)}
+        self._told: dict[int, int] = {}  # how many groups each site was told of, on its present link
+        self._start = start
+        self._writes: list[Write] = []
+        self._span: _Span | None = None
+        self._stored_keys = 0
+        if measure is not None and begin is not None and status == "running":
+            self._begin(expected=1)
+
+    # What the coordinator calls
+
+    def install(self) -> Install:
+        """The watch as a site is told of it; one that joins a running watch begins after what is settled."""
+        begin = self.begin if self.settlement is None else self.settlement.settled + 1
+        return Install(
+            self.plan.name, self.plan.text, self.protocol, self.status == "paused", begin,
+            self.measure if self.status == "running" else None,
+        )  # fmt: skip
+
+    def link_up(self, site: int) -> None:
+        """A site's stream is new: it knows no numbers of groups."""
+        self._told[site] = 0
+
+    def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
+        """One message from a site."""
+        match message:
+            case Offer():
+                self.offers[site] = message
+                self.news = True
+                return []
+            case Counts():
+                self._count(site, message)
+                return []
+            case Name():
+                return self._name(site, message)
+            case Hello() | Heartbeat() if message.site != site:
+                raise ProtocolError(f"site {site} speaks in the name of site {message.site}")
+        if self.settlement is None or not isinstance(message, Message):
+            return []
+        if getattr(message, "site", site) != site:
+            raise ProtocolError(f"site {site} speaks in the name of site {getattr(message, 'site', None)}")
+        self._check_groups(message)
+        return self._after(self.settlement.receive(message, now))
+
+    def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:
+        """Time passed."""
+        if self.status != "running":
+            return []
+        if self.settlement is not None:
+            if self.settlement.phase is Phase.GATHERING and now - self.created > self.tuning.gather:
+                self.settlement.expect(1)
+            return self._after(self.settlement.tick(now))
+        patient = now - self.created <= self.tuning.gather
+        beginning = begin_at(self.plan, self.offers, expected, patient=patient)
+        if beginning is None:
+            return []
+        self.measure, self.begin = beginning.measure, beginning.pane
+        self._begin(beginning.sites)
+        self._writes.append(
+            (
+                "UPDATE watches SET begin = ?, centres = ?, units = ? WHERE number = ?",
+                (self.begin, pack(self.measure.centres), pack(self.measure.units), self.number),
+            )
+        )
+        install = self.install()
+        return [(site, install) for site in online]
+
+    def take_writes(self) -> list[Write]:
+        """What must be stored before anything is sent that this watch said since the last time."""
+        settlement = self.settlement
+        if settlement is not None:
+            for answer in settlement.published:
+                self._publish(answer)
+            settlement.published.clear()
+            self._store_books(settlement)
+        writes, self._writes = self._writes, []
+        return writes
+
+    def take_alerts(self) -> list[dict[str, Any]]:
+        """The alerts raised since the last time."""
+        alerts, self.alerts = self.alerts, []
+        return alerts
+
+    @property
+    def said(self) -> dict[str, Said]:
+        """What was last said of each group."""
+        return self._said
+
+    @property
+    def state(self) -> State:
+        """What the answer would be called now."""
+        settlement = self.settlement
+        if settlement is None or self.answered is None:
+            return State.FILLING
+        if settlement.state is not State.VALID:
+            return settlement.state
+        return State.FILLING if self._fills(self.answered.pane) else State.VALID
+
+    # How it is kept
+
+    def _begin(self, expected: int) -> None:
+        assert self.measure is not None
+        assert self.begin is not None
+        shape = self.shape = shape_of(self.plan, self.measure)
+        monitor, groups = shape.monitor, len(self.keys)
+        nowhere = np.nan if shape.form.weighted else 0.0
+        books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted)
+        zones = monitor.grown(monitor.zones(0), groups, nowhere)
+        resolver: Balancer | Cascade
+        if self.protocol == "broadcast":
+            resolver = Cascade(monitor, zones, books)
+        else:
+            resolver = Balancer(monitor, zones, books, LeastRecentlyUsed(0, groups))
+        resolver.requests = self._start << 32  # a reply to a request of an earlier life answers nothing of this one
+        tuning = self.tuning
+        self.settlement = Settlement(
+            resolver, expected=expected, begin=self.begin, lease=tuning.lease, resend=tuning.resend,
+            backlog=tuning.backlog,
+        )  # fmt: skip
+        self.teller = Teller(self.plan, shape, self.lineage, self.pane_us, self._said)
+
+    def _after(self, messages: tuple[Message, ...]) -> list[Outbound]:
+        """Messages with their addresses; before one that names groups, what these are called."""
+        out: list[Outbound] = []
+        settlement = self.settlement
+        assert settlement is not None
+        for message in messages:
+            site = message.site
+            if self.plan.grouping is not None and not isinstance(message, HeartbeatAnswer):
+                out += self._tell_numbers(site)
+            out.append((site, message))
+            if isinstance(message, HeartbeatAnswer) and settlement.newest > NEVER:
+                out.append((site, Clock(settlement.newest)))
+        return out
+
+    def _tell_numbers(self, site: int) -> list[Outbound]:
+        out: list[Outbound] = []
+        while (told := self._told.get(site, 0)) < len(self.keys):
+            keys = tuple(self.keys[told : told + _KEYS_A_MESSAGE])
+            out.append((site, Numbers(told, keys)))
+            self._told[site] = told + len(keys)
+        return out
+
+    def _name(self, site: int, name: Name) -> list[Outbound]:
+        if self.plan.grouping is None:
+            raise ProtocolError(f"site {site} names groups of a watch that has none")
+        for key in name.keys:
+            if key not in self._numbers:
+                if len(self.keys) >= GROUPS_MAX:
+                    raise ProtocolError(f"the watch {self.plan.name} has more than {GROUPS_MAX:,} groups")
+                self._numbers[key] = len(self.keys)
+                self.keys.append(key)
+        if self.settlement is not None:
+            self.settlement.grow_groups(len(self.keys))
+        return self._tell_numbers(site)
+
+    def _check_groups(self, message: Message) -> None:
+        rows = getattr(message, "rows", None)
+        if rows is not None and len(rows.groups) and int(rows.groups[-1]) >= len(self.keys):
+            raise ProtocolError("a message names a group that has no number yet")
+
+    def _count(self, site: int, counts: Counts) -> None:
+        self.counts[site] = counts
+        if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
+            self.full_from[site] = counts.full_from
+            self._writes.append(
+                (
+                    "UPDATE watches SET full_from = ? WHERE number = ?",
+                    (json.dumps({str(k): v for k, v in self.full_from.items()}), self.number),
+                )
+            )
+
+    def _fills(self, pane: int) -> bool:
+        roster = () if self.settlement is None else self.settlement.roster
+        return any(self.full_from.get(site, pane + 1) > pane for site in roster)
+
+    # What is told and stored
+
+    def _publish(self, answer: Answer) -> None:
+        assert self.teller is not None
+        self.answered, self.news = answer, True
+        changed, alerts = self.teller.tell(answer, self.keys)
+        first = answer.pane if answer.first is None else answer.first
+        for key, said in changed.items():
+            value = said.value if np.isfinite(said.value) else None
+            self._writes.append(
+                ("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)", (self.lineage, first, key, said.side, value))
+            )
+        self.alerts += alerts
+        state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
+        kind = (state, answer.stale, answer.roster)
+        span = self._span
+        if span is None or span.kind != kind or span.last + 1 != first:
+            span = self._span = _Span(first, answer.pane, kind)
+        span.last = answer.pane
+        self._writes.append(
+            (
+                "INSERT OR REPLACE INTO spans VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    self.number,
+                    span.first,
+                    answer.pane,
+                    state.value,
+                    json.dumps(answer.stale),
+                    json.dumps(answer.roster),
+                ),
+            )
+        )
+
+    def _store_books(self, settlement: Settlement) -> None:
+        for number in range(self._stored_keys, len(self.keys)):
+            self._writes.append(
+                ("INSERT OR REPLACE INTO groups VALUES (?, ?, ?)", (self.number, number, self.keys[number]))
+            )
+        self._stored_keys = len(self.keys)
+        resolver = settlement.resolver
+        state = (settlement.settled, settlement.roster, settlement.sessions, settlement.left)
+        if resolver.touched or state != getattr(self, "_stored", None):
+            self._stored = state
+            policy = getattr(resolver, "policy", None)
+            clock = int(policy.clock[0]) if isinstance(policy, LeastRecentlyUsed) else 0
+            self._writes.append(
+                (
+                    "UPDATE watches SET settled = ?, roster = ?, sessions = ?, gone = ?, versions = ?, clock = ?"
+                    " WHERE number = ?",
+                    (
+                        settlement.settled, json.dumps(settlement.roster), json.dumps(settlement.sessions),
+                        json.dumps(settlement.left), pack(resolver.versions), clock, self.number,
+                    ),
+                )
+            )  # fmt: skip
+        books = resolver.books
+        for site in sorted(resolver.touched):
+            policy = getattr(resolver, "policy", None)
+            used = policy.used[site] if isinstance(policy, LeastRecentlyUsed) and site < len(policy.used) else None
+            self._writes.append(
+                (
+                    "INSERT OR REPLACE INTO books VALUES (?, ?, ?, ?, ?, ?)",
+                    (
+                        self.number, site, pack(books.collected[site]), pack(books.weights[site]),
+                        pack(books.slack[site]), None if used is None else pack(used),
+                    ),
+                )
+            )  # fmt: skip
+        resolver.touched.clear()
+
+    def resume(
+        self, row: Mapping[str, Any], books: Mapping[int, tuple[bytes, bytes, bytes, bytes | None]], now: float
+    ) -> None:
+        """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""
+        settlement = self.settlement
+        if settlement is None or row["settled"] is None:
+            return
+        self._stored_keys = len(self.keys)
+        self.full_from = {int(site): pane for site, pane in json.loads(row["full_from"]).items()}
+        resolver = settlement.resolver
+        versions = unpack(row["versions"])
+        resolver.grow(len(versions))
+        resolver.versions[: len(versions)] = versions
+        policy = getattr(resolver, "policy", None)
+        for site, (collected, weights, slack, used) in books.items():
+            known = unpack(collected)
+            groups = len(known)
+            resolver.books.collected[site, :groups] = known
+            resolver.books.weights[site, :groups] = unpack(weights)
+            resolver.books.slack[site, :groups] = unpack(slack)
+            if isinstance(policy, LeastRecentlyUsed) and used is not None:
+                policy.took_part(site, np.empty(0, dtype=np.int64), np.empty(0))
+                recency = unpack(used)
+                policy.used[site, : len(recency)] = recency
+        if isinstance(policy, LeastRecentlyUsed):
+            policy.clock[0] = row["clock"]
+        sessions = {int(site): session for site, session in json.loads(row["sessions"]).items()}
+        left = {int(site): session for site, session in json.loads(row["gone"]).items()}
+        settlement.resume(row["settled"], json.loads(row["roster"]), sessions, left, now)
+        if settlement.roster:
+            zones = resolver.zones
+            self.answered = Answer(
+                settlement.settled, State.VALID, zones.answer.astype(np.int64), zones.estimate.copy(), settlement.roster
+            )

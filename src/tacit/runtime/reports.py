@@ -1,0 +1,133 @@
+"""What people are shown of watches, sites and alerts, as plain values for JSON and tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.functions.goals import Track
+from tacit.runtime.answers import guarantee_of, iso_time, label_of, side_of
+from tacit.runtime.starting import missing_sites
+from tacit.runtime.store import Store
+from tacit.wire.kinds import HEARTBEATS
+
+if TYPE_CHECKING:
+    from tacit.runtime.coordinator import Coordinator
+    from tacit.runtime.kept_watch import KeptWatch
+
+__all__ = ["GROUPS_SHOWN", "alert_rows", "answer_document", "site_rows", "watch_document", "watch_rows"]
+
+GROUPS_SHOWN = 1_000
+
+
+def watch_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
+    """All watches, in the order of their names, each with its answer and what it cost."""
+    watches = [watch for watch in coordinator.watches.values() if watch.status != "dropped"]
+    return [watch_document(coordinator, watch, now) for watch in sorted(watches, key=lambda watch: watch.plan.name)]
+
+
+def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> dict[str, Any]:
+    """Everything about one watch."""
+    document = answer_document(coordinator, watch, now)
+    measure = watch.measure
+    return {
+        **document,
+        "text": watch.plan.text,
+        "protocol": watch.protocol,
+        "cost": _cost(coordinator, watch),
+        "measure": None if measure is None else {"centres": measure.centres.tolist(), "units": measure.units.tolist()},
+    }
+
+
+def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> dict[str, Any]:
+    """What the watch says now: value or values, state, the pane it is as of, who is stale since when, the guarantee."""
+    names = {number: site.name for number, site in coordinator.sites.items()}
+    settlement, answered = watch.settlement, watch.answered
+    stale = () if settlement is None else settlement.stale
+    document: dict[str, Any] = {
+        "watch": watch.plan.name,
+        "status": watch.status,
+        "state": "paused" if watch.status == "paused" else watch.state.value,
+        "pane": None if answered is None else answered.pane,
+        "as_of": None if answered is None else iso_time((answered.pane + 1) * watch.pane_us),
+        "guarantee": guarantee_of(watch.plan, watch.shape),
+        "sites": [] if settlement is None else [names[site] for site in settlement.roster],
+        "stale": [
+            {"site": names[site], "seconds": round(max(0.0, now - coordinator.sites[site].seen), 1)} for site in stale
+        ],
+        "problems": {names[site]: offer.problem for site, offer in sorted(watch.offers.items()) if offer.problem},
+        "waiting_for": [],
+        "answer": _answers(watch),
+    }
+    if settlement is None and watch.status == "running":
+        missing = missing_sites(watch.offers, coordinator.waited_for(watch))
+        document["waiting_for"] = [names[site] for site in missing]
+    return document
+
+
+def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
+    if watch.answered is None:
+        return []
+    tracks = isinstance(watch.plan.goal, Track)
+    rows = []
+    for key, said in list(watch.said.items())[:GROUPS_SHOWN]:
+        row: dict[str, Any] = {"value": said.value if np.isfinite(said.value) else None}
+        if not tracks:
+            row["side"] = side_of(watch.plan, said.side)
+            row["met"] = said.side == 1
+        if watch.plan.grouping is not None:
+            row["group"] = label_of(key)
+        rows.append(row)
+    return rows
+
+
+def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
+    ledger = coordinator.ledgers.get(watch.lineage, {})
+    total = [0, 0]
+    kinds: dict[str, int] = {}
+    beats = [0, 0]
+    for (_, _, kind), (messages, volume) in ledger.items():
+        kinds[kind] = kinds.get(kind, 0) + messages
+        into = beats if kind in HEARTBEATS else total
+        into[0] += messages
+        into[1] += volume
+    counts = watch.counts.values()
+    return {
+        "messages": {"total": total[0], "by_kind": {k: n for k, n in sorted(kinds.items()) if k not in HEARTBEATS}},
+        "bytes": total[1],
+        "heartbeats": {"messages": beats[0], "bytes": beats[1]},
+        "centralised": {"messages": sum(each.events for each in counts)},
+        "pane_shipping": {"messages": sum(each.panes for each in counts)},
+        "late": sum(each.late for each in counts),
+        "full_syncs": 0 if watch.settlement is None else watch.settlement.resolver.full_syncs,
+    }
+
+
+def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
+    """All sites that were ever seen or are expected."""
+    rows = []
+    for site in sorted(coordinator.sites.values(), key=lambda site: site.name):
+        late = sum(
+            watch.counts[site.number].late for watch in coordinator.watches.values() if site.number in watch.counts
+        )
+        rows.append(
+            {
+                "site": site.name,
+                "number": site.number,
+                "online": site.online,
+                "seen_seconds_ago": round(max(0.0, now - site.seen), 1),
+                "tables": sorted(site.tables),
+                "late": late,
+            }
+        )
+    return rows
+
+
+def alert_rows(store: Store, watch: str | None, limit: int | None) -> list[dict[str, Any]]:
+    """The newest alerts first."""
+    where, values = ("", ()) if watch is None else ("WHERE watch = ?", (watch,))
+    count = 100 if limit is None else limit
+    found = store.all(f"SELECT document FROM alerts {where} ORDER BY seq DESC LIMIT ?", (*values, count))
+    return [json.loads(document) for (document,) in found]

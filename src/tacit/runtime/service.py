@@ -1,0 +1,291 @@
+"""A running coordinator: one event loop around the coordinator's mind, its store, its port and its sinks.
+
+Everything that arrives is worked on at once, in memory; what follows from it is sent only when what it rests on is
+stored. Commits are made by one thread, each for all that gathered while the one before was under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from tacit.runtime.coordinator import Addressed, Coordinator
+from tacit.runtime.reports import alert_rows, answer_document, site_rows, watch_rows
+from tacit.runtime.store import Store, Write
+from tacit.transport.grpc_server import Server, serve
+from tacit.transport.limits import ServerLimits
+from tacit.transport.security import ServerSecurity
+from tacit.transport.server_link import ServerLink
+from tacit.vocabulary import OptionError, ProtocolError
+from tacit.wire.codec import encode, open_envelope
+from tacit.wire.control import Opening
+from tacit.wire.frames import decode_frame, encode_frame
+from tacit.wire.kinds import KINDS
+from tacit.wire.ledger import COORDINATOR
+
+__all__ = ["Service"]
+
+_TICK_S = 0.2
+_LEDGER_S = 1.0
+_FOLLOW_S = 0.2  # answers to one subscriber are at least so far apart; what changed in between comes together
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """A coordinator that listens. ``start`` it, ``wait`` for its failure if you like, and ``stop`` it."""
+
+    def __init__(
+        self,
+        store: Store,
+        coordinator: Coordinator,
+        *,
+        sinks: Iterable[str] = (),
+        limits: ServerLimits | None = None,
+    ) -> None:
+        self.store, self.coordinator, self._limits = store, coordinator, limits
+        self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
+        self.links: dict[int, ServerLink] = {}
+        self.alerted = asyncio.Event()  # alerts were stored since it was last cleared
+        self._server: Server | None = None
+        self._sends: list[tuple[int, list[bytes]]] = []
+        self._work = asyncio.Event()
+        self._committed = asyncio.Condition()
+        self._round = 0
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit-store")
+        self._tasks: list[asyncio.Task[None]] = []
+        self._followers: dict[asyncio.Event, str] = {}
+        self._shown: dict[int, str] = {}
+        self._alerts_seen = 0
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on."""
+        return 0 if self._server is None else self._server.port
+
+    async def start(self, address: str, security: ServerSecurity) -> None:
+        """Listen and work from now on."""
+        self._server = await serve(
+            address, security=security, on_link=self._link, on_ask=self._ask, on_follow=self._follow,
+            limits=self._limits,
+        )  # fmt: skip
+        self._tasks = [asyncio.create_task(work()) for work in (self._commit_all, self._tick_on, self._count)]
+        self._work.set()
+
+    async def wait(self) -> None:
+        """Until something fails that a coordinator cannot go on without; that error is raised."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    async def stop(self) -> None:
+        """Say goodbye, store what is left, and let go of everything."""
+        if self._server is not None:
+            await self._server.stop()
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+        writes, _ = self._taken()
+        await self._store([*writes, *self.coordinator.ledger_writes()])
+        self._writer.shutdown()
+        self.store.close()
+
+    # Sites
+
+    async def _link(self, link: ServerLink) -> None:
+        opening = await self._opening(link)
+        now = time.monotonic()
+        number, out = self.coordinator.open(link.site, opening, now)
+        before = self.links.get(number)
+        if before is not None:
+            before.close("another process links up under this site's name; only one may run")
+        self.links[number] = link
+        _log.info("site %s linked up from %s", link.site, link.peer)
+        self._say(out)
+        try:
+            async for frame in link:
+                now = time.monotonic()
+                said: list[Addressed] = []
+                for data in decode_frame(frame):
+                    about, kind, message = open_envelope(data)
+                    self.coordinator.sent(about, number, COORDINATOR, kind, len(data))
+                    said += self.coordinator.receive(number, about, message, now)
+                self._say(said)
+        finally:
+            if self.links.get(number) is link:
+                del self.links[number]
+                self.coordinator.close(number, time.monotonic())
+                _log.info("site %s is gone", link.site)
+                self._work.set()
+
+    async def _opening(self, link: ServerLink) -> Opening:
+        async for frame in link:
+            messages = [open_envelope(data)[2] for data in decode_frame(frame)]
+            if len(messages) != 1 or not isinstance(messages[0], Opening):
+                break
+            return messages[0]
+        raise ProtocolError("a site's first message must say who it is")
+
+    def _say(self, out: Iterable[Addressed]) -> None:
+        """To be sent after the next commit. Whoever is not there hears it, or what came of it, when it links up."""
+        by_site: dict[int, list[bytes]] = {}
+        for site, about, message in out:
+            if site in self.links:
+                data = encode(message, about)
+                self.coordinator.sent(about, COORDINATOR, site, KINDS[type(message)], len(data))
+                by_site.setdefault(site, []).append(data)
+        self._sends += by_site.items()
+        self._work.set()
+
+    # Storing, and sending after it
+
+    async def _commit_all(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            sends, self._sends = self._sends, []
+            writes, alerts = self._taken()
+            await self._store(writes)
+            self._send(sends)
+            if alerts:
+                self.alerted.set()
+            self._tell_followers()
+            async with self._committed:
+                self._round += 1
+                self._committed.notify_all()
+
+    def _taken(self) -> tuple[list[Write], int]:
+        writes, alerts = self.coordinator.take()
+        raised = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        for alert in alerts:
+            document = _json({**alert, "raised": raised})
+            writes.append(
+                (
+                    "INSERT OR IGNORE INTO alerts (id, watch, document) VALUES (?, ?, ?)",
+                    (alert["id"], alert["watch"], document),
+                )
+            )
+            writes += [
+                ("INSERT OR IGNORE INTO deliveries SELECT ?, id, seq FROM alerts WHERE id = ?", (sink, alert["id"]))
+                for sink in self.sinks
+            ]
+        return writes, len(alerts)
+
+    async def _store(self, writes: list[Write]) -> None:
+        if writes:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, writes)
+
+    async def stored(self, writes: list[Write]) -> None:
+        """Store something of others, in turn with everything else."""
+        await self._store(writes)
+
+    def _send(self, sends: list[tuple[int, list[bytes]]]) -> None:
+        frames: dict[int, list[bytes]] = {}
+        for site, envelopes in sends:
+            frames.setdefault(site, []).extend(envelopes)
+        for site, envelopes in frames.items():
+            link = self.links.get(site)
+            if link is not None:
+                link.send(encode_frame(envelopes))
+
+    async def _settled(self) -> None:
+        """Until everything that was worked on before now is stored and sent."""
+        async with self._committed:
+            wanted = self._round + 2  # a commit may be under way that began before
+            self._work.set()
+            while self._round < wanted:
+                self._work.set()
+                await self._committed.wait()
+
+    async def _tick_on(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_S)
+            self._say(self.coordinator.tick(time.monotonic()))
+            for watch in self.coordinator.watches.values():
+                state = watch.state.value if watch.status == "running" else watch.status
+                if self._shown.get(watch.number) != state:
+                    self._shown[watch.number] = state
+                    watch.news = True
+            self._work.set()
+
+    async def _count(self) -> None:
+        while True:
+            await asyncio.sleep(_LEDGER_S)
+            await self._store(self.coordinator.ledger_writes())
+
+    # Clients
+
+    async def _ask(self, request: dict[str, Any], client: str) -> dict[str, Any]:
+        now = time.monotonic()
+        if "sql" in request:
+            results, out = self.coordinator.ask(_text(request, "sql"), now)
+            self._say(out)
+            await self._settled()
+            return {"results": results}
+        if request.get("status"):
+            return {"watches": watch_rows(self.coordinator, now), "sites": site_rows(self.coordinator, now)}
+        raise OptionError("a question is {sql: …} or {status: true}")
+
+    async def _follow(self, request: dict[str, Any], client: str) -> AsyncIterator[dict[str, Any]]:
+        name = self.coordinator.find(_text(request, "watch")).plan.name
+        news = asyncio.Event()
+        self._followers[news] = name.casefold()
+        last: dict[str, Any] | None = None
+        newest = [alert["id"] for alert in alert_rows(self.store, name, 1)]
+        try:
+            while True:
+                watch = self.coordinator.find(name)
+                document = answer_document(self.coordinator, watch, time.monotonic())
+                alerts: list[dict[str, Any]] = []
+                for alert in alert_rows(self.store, name, 100):
+                    if alert["id"] in newest:
+                        break
+                    alerts.append(alert)
+                if alerts:
+                    newest = [alerts[0]["id"]]
+                if _differs(document, last) or alerts:
+                    last = document
+                    yield {**document, "alerts": alerts[::-1]}
+                await news.wait()
+                news.clear()
+                await asyncio.sleep(_FOLLOW_S)
+        finally:
+            del self._followers[news]
+
+    def _tell_followers(self) -> None:
+        fresh = {w.plan.name.casefold() for w in self.coordinator.watches.values() if w.news}
+        for watch in self.coordinator.watches.values():
+            watch.news = False
+        for news, name in self._followers.items():
+            if name in fresh:
+                news.set()
+
+
+def _text(request: dict[str, Any], key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str):
+        raise OptionError(f"the question's {key} must be a text")
+    return value
+
+
+def _differs(document: dict[str, Any], last: dict[str, Any] | None) -> bool:
+    """Is there anything new but the time that passed?"""
+
+    def plain(value: dict[str, Any]) -> dict[str, Any]:
+        return {**value, "stale": [each["site"] for each in value["stale"]]}
+
+    return last is None or plain(document) != plain(last)
+
+
+def _json(value: Any) -> str:
+
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,131 @@
+"""What a coordinator must not forget, in one SQLite file: sites, watches, books, answers, alerts, ledger.
+
+The service collects writes while it works and commits them together (``commit``, in a thread of its own); whatever
+follows from them is sent after that. WAL and full synchronisation: what was committed survives a crash of the process
+and of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.vocabulary import OptionError
+from tacit.vocabulary.arrays import AnyArray
+
+__all__ = ["Store", "Write", "pack", "unpack"]
+
+FORMAT = 1
+
+Write = tuple[str, tuple[Any, ...]]
+"""One SQL statement with its values."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sites (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tables TEXT NOT NULL, seen REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS watches (
+    number INTEGER PRIMARY KEY, lineage INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
+    protocol TEXT NOT NULL, status TEXT NOT NULL, created REAL NOT NULL,
+    begin INTEGER, centres BLOB, units BLOB, settled INTEGER, clock INTEGER NOT NULL DEFAULT 0,
+    versions BLOB, roster TEXT NOT NULL DEFAULT '[]', sessions TEXT NOT NULL DEFAULT '{}',
+    gone TEXT NOT NULL DEFAULT '{}', full_from TEXT NOT NULL DEFAULT '{}');
+CREATE TABLE IF NOT EXISTS groups (watch INTEGER, number INTEGER, key TEXT NOT NULL, PRIMARY KEY (watch, number))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS books (
+    watch INTEGER, site INTEGER, collected BLOB, weights BLOB, slack BLOB, used BLOB, PRIMARY KEY (watch, site))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spans (
+    watch INTEGER, first INTEGER, last INTEGER, state TEXT NOT NULL, stale TEXT NOT NULL, roster TEXT NOT NULL,
+    PRIMARY KEY (watch, first)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes (
+    lineage INTEGER, pane INTEGER, key TEXT, side INTEGER, value REAL, PRIMARY KEY (lineage, pane, key))
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS alerts (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, watch TEXT NOT NULL, document TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS alerts_by_watch ON alerts (watch, seq);
+CREATE TABLE IF NOT EXISTS deliveries (
+    sink TEXT, id TEXT, seq INTEGER NOT NULL, PRIMARY KEY (sink, id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledger (
+    watch INTEGER, source INTEGER, target INTEGER, kind TEXT, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    PRIMARY KEY (watch, source, target, kind)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (
+    watch INTEGER, site INTEGER, events INTEGER, panes INTEGER, late INTEGER, PRIMARY KEY (watch, site))
+    WITHOUT ROWID;
+"""
+
+
+class Store:
+    """The file ``coordinator.sqlite`` in the state folder. One thread at a time writes, one at a time reads."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "coordinator.sqlite"
+        try:
+            self._database = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.executescript(_SCHEMA)
+            self._reader = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            found = self.one("SELECT value FROM meta WHERE key = 'format'")
+        except sqlite3.DatabaseError as error:
+            raise OptionError(f"{self.path} cannot be used as a coordinator's store: {error}") from None
+        if found is None:
+            self.commit([("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))])
+        elif found[0] != str(FORMAT):
+            raise OptionError(f"{self.path} was written by another release of tacit (format {found[0]}, not {FORMAT})")
+
+    def commit(self, writes: Iterable[Write]) -> None:
+        """All of it or nothing."""
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            for sql, values in writes:
+                database.execute(sql, values)
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT")
+
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Every row that a query gives."""
+        return self._reader.execute(sql, values).fetchall()
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row, if any."""
+        row: tuple[Any, ...] | None = self._reader.execute(sql, values).fetchone()
+        return row
+
+    def next_start(self) -> int:
+        """How often a coordinator has started on this store, this time included: numbers of requests begin anew."""
+        found = self.one("SELECT value FROM meta WHERE key = 'starts'")
+        starts = 1 if found is None else int(found[0]) + 1
+        self.commit([("INSERT OR REPLACE INTO meta VALUES ('starts', ?)", (str(starts),))])
+        return starts
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        self._database.close()
+
+
+def pack(array: AnyArray) -> bytes:
+    """An array of numbers as bytes, with its shape and kind.
+
+    >>> unpack(pack(np.array([[1.0, 2.0]])))
+    array([[1., 2.]])
+    """
+    head = json.dumps([array.dtype.str, array.shape]).encode()
+    return len(head).to_bytes(2, "little") + head + np.ascontiguousarray(array).tobytes()
+
+
+def unpack(data: bytes) -> AnyArray:
+    """The array that ``pack`` made bytes of."""
+    size = int.from_bytes(data[:2], "little")
+    kind, shape = json.loads(data[2 : 2 + size])
+    return np.frombuffer(data[2 + size :], dtype=kind).reshape(shape).copy()

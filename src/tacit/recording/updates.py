@@ -22,11 +22,9 @@ from tacit.language.plan import Window
 from tacit.recording._kernels import merge
 from tacit.recording.stream import Recording
 from tacit.vocabulary import BoolArray, IntArray
+from tacit.vocabulary.calendar import period_start
 
 __all__ = ["Updates", "pane_messages", "updates_of"]
-
-_DAY_US = 86_400_000_000
-_FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": _DAY_US}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +104,13 @@ def _first_inside(window: Window, times: IntArray, now: IntArray) -> IntArray:
         return np.zeros(len(now), dtype=np.int64)
     if window.kind == "time":
         return np.searchsorted(times, now - int(window.duration_us or 0), side="right").astype(np.int64)
-    return np.searchsorted(times, _period_start(now, window.unit or "day"), side="left").astype(np.int64)
+    return np.searchsorted(times, period_start(now, window.unit or "day"), side="left").astype(np.int64)
 
 
 def _leaves_at(window: Window, times: IntArray) -> IntArray:
     if window.kind == "time":
         return times + int(window.duration_us or 0)
-    return _period_start(times, window.unit or "day", next_one=True)
+    return period_start(times, window.unit or "day", next_one=True)
 
 
 def pane_messages(recording: Recording, window: Window) -> int:
@@ -156,7 +154,7 @@ def _pane_parts(
         elif window.kind == "time":
             lo = np.searchsorted(mine, end - int(window.duration_us or 0), side="left")
         elif window.kind == "since":
-            lo = np.searchsorted(mine, _period_start(end - 1, window.unit or "day"), side="left")
+            lo = np.searchsorted(mine, period_start(end - 1, window.unit or "day"), side="left")
         else:
             lo = np.zeros_like(hi)
         changed = np.concatenate([[True], (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])]) if len(hi) else np.empty(0, bool)
@@ -190,17 +188,3 @@ def _pane_count(window: Window, t: IntArray) -> int:
     if window.every.duration_us is not None:
         return int(t.max() // window.every.duration_us - t.min() // window.every.duration_us + 1)
     return len(t) // int(window.every.rows or 1)
-
-
-def _period_start(times: IntArray, unit: str, *, next_one: bool = False) -> IntArray:
-    """The start of the calendar period that holds each instant, or of the next one, in UTC."""
-    step = 1 if next_one else 0
-    if unit in _FIXED_UNITS_US:
-        us = _FIXED_UNITS_US[unit]
-        return np.asarray((times // us + step) * us, dtype=np.int64)
-    if unit == "week":  # weeks start on Monday; 1970-01-01 was a Thursday
-        week, monday = 7 * _DAY_US, 4 * _DAY_US
-        return np.asarray(((times - monday) // week + step) * week + monday, dtype=np.int64)
-    code = {"month": "M", "year": "Y"}[unit]
-    starts = times.astype("datetime64[us]").astype(f"datetime64[{code}]") + step
-    return np.asarray(starts.astype("datetime64[us]").astype(np.int64))

@@ -1,1 +1,1 @@
-"""What runs for long: the coordinator, the sites, what they keep on disk, and what they are told by configuration."""
+"""The live system: coordinator service, site agent, their stores, configuration, sinks. The only room with loops."""

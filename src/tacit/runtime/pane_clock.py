@@ -1,0 +1,70 @@
+"""How far a table's time has come at a site: its watermark.
+
+It follows the newest row by a fixed delay. A table without new rows would hold up every watch on it, so one that is
+idle goes by the wall clock, or, for data whose times are not now (recordings played again), by how far other sites are.
+No clock is read here: now is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tacit.runtime.blobs import Change, pack_record, unpack_record
+from tacit.vocabulary import OptionError, ProtocolError
+
+__all__ = ["TableClock"]
+
+_KEY = "clock"
+
+
+class TableClock:
+    """The watermark of one table; it never goes back. Times are microseconds since 1970, UTC.
+
+    >>> clock = TableClock(delay_us=2, mode="wall", idle_us=10)
+    >>> clock.saw(100)
+    >>> clock.watermark(now_us=150), clock.watermark(now_us=150, idle_since_us=140)
+    (98, 148)
+    """
+
+    def __init__(self, delay_us: int, mode: str = "wall", idle_us: int = 0) -> None:
+        if delay_us < 0 or idle_us < 0:
+            raise OptionError("a table's delay and the time after which it is idle are not below 0")
+        if mode not in ("wall", "event"):
+            raise OptionError(f"an idle table goes by 'wall' or 'event' time, not by {mode!r}")
+        self.delay_us, self.mode, self.idle_us = delay_us, mode, idle_us
+        self.max_time: int | None = None
+        self._reached: int | None = None
+        self._blob = b""
+        self._saved = b""
+
+    def saw(self, max_time: int | None) -> None:
+        """The newest event time of a batch; None: it had none."""
+        if max_time is not None:
+            self.max_time = max_time if self.max_time is None else max(self.max_time, max_time)
+
+    def watermark(self, now_us: int, idle_since_us: int | None = None, elsewhere_us: int | None = None) -> int | None:
+        """Rows before this are not waited for; None: nothing is known yet. ``elsewhere_us``: the furthest site."""
+        candidates = [self._reached, None if self.max_time is None else self.max_time - self.delay_us]
+        if idle_since_us is not None and now_us - idle_since_us >= self.idle_us:
+            candidates.append(now_us - self.delay_us if self.mode == "wall" else elsewhere_us)
+        self._reached = max((each for each in candidates if each is not None), default=None)
+        return self._reached
+
+    def changes(self) -> list[Change]:
+        """What is to be written since the last ``saved``."""
+        self._blob = pack_record({"max_time": self.max_time, "reached": self._reached})
+        return [] if self._blob == self._saved else [Change(_KEY, self._blob)]
+
+    def saved(self) -> None:
+        """What ``changes`` gave last is on disk."""
+        self._saved = self._blob
+
+    def restore(self, saved: Mapping[str, bytes]) -> None:
+        """Go on from what was saved; of nothing, begin."""
+        if _KEY not in saved:
+            return
+        record = unpack_record(_KEY, saved[_KEY])
+        if not isinstance(record, dict) or record.keys() != {"max_time", "reached"}:
+            raise ProtocolError("the saved clock of a table is not one; delete this site's state and start again")
+        self.max_time, self._reached = record["max_time"], record["reached"]
+        self._saved = self._blob = saved[_KEY]

@@ -1,0 +1,181 @@
+"""Windows of time at a live site: LAST duration, SINCE a calendar start, ALL.
+
+Batches come as sums by sub-pane and group. Windows begin and end at two places of a pane only: at its end, and where
+windows begin inside it (a time window that is not a whole number of panes, a calendar start). So a pane is kept in at
+most two *pieces*, numbered along time. A time window is always the same number N of pieces; it is cut at the multiple
+of N inside it. A window since a start, or of everything, is added up from its start on, and what lies before the
+settled pane is folded into one sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from tacit.language.explain import every_text
+from tacit.language.plan import Every, Window
+from tacit.runtime.blobs import pack_arrays, unpack_arrays
+from tacit.runtime.window_keeper import Added, WindowKeeper
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError, SentenceError
+from tacit.vocabulary.batches import PaneDeltas
+from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US, period_start
+
+__all__ = ["SUB_PANES", "PaneKeeper"]
+
+SUB_PANES = 1_000_000  # a window may not have more of them
+
+Piece = tuple[IntArray, IntArray, FloatArray]  # groups, rising; how many rows of each; their sums
+
+
+class PaneKeeper(WindowKeeper):
+    """Windows of time, of sums by sub-pane."""
+
+    sub_us: int
+
+    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
+        super().__init__(window, dimension, keys)
+        self.sub_us = _sub_us(window, self.pane_us)
+        length = int(window.duration_us or 0)
+        rest = length % self.pane_us if window.kind == "time" else 0
+        self._cut_us = self.pane_us - rest if rest else 0  # where in a pane time windows begin
+        self._per_pane = 2 if rest or window.kind == "since" else 1
+        self._pieces_in = self._per_pane * (length // self.pane_us) + (1 if rest else 0)
+        self._open: dict[int, Piece] = {}  # pieces of panes that are not closed
+
+    def add(self, deltas: PaneDeltas) -> Added:
+        """Sums of a batch. Rows of closed panes are late: they are counted and dropped."""
+        times = deltas.sub * self.sub_us
+        fresh, late = self._sort_out(times, deltas.rows)
+        fresh &= deltas.rows > 0
+        self._saw(times[fresh])
+        new = self._keep(deltas, fresh)
+        return Added(int(deltas.rows[fresh].sum()), late, new)
+
+    def _add_history(self, deltas: PaneDeltas, until_us: int) -> None:
+        times = deltas.sub * self.sub_us
+        wanted = (times < until_us) & (deltas.rows > 0)
+        if self.window.kind == "time":
+            wanted &= times >= until_us - int(self.window.duration_us or 0)
+        elif self.window.kind == "since":
+            wanted &= times >= period_start(np.array([until_us - 1]), self.window.unit or "day")[0]
+        self._keep(deltas, wanted)
+
+    def _keep(self, deltas: PaneDeltas, which: BoolArray) -> tuple[str, ...]:
+        group, new = self._local(deltas.group[which], deltas.keys)
+        sub, rows, sums = deltas.sub[which], deltas.rows[which], deltas.sums[which]
+        piece = self._piece(sub * self.sub_us)
+        order = np.lexsort((sub, group, piece))
+        piece, group, rows, sums = piece[order], group[order], rows[order], sums[order]
+        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1])) if len(piece) else piece
+        for lo, hi in zip(starts.tolist(), np.append(starts[1:], len(piece)).tolist(), strict=True):
+            number = int(piece[lo])
+            entries = (group[lo:hi], rows[lo:hi], sums[lo:hi])
+            old = self._open.get(number)
+            if old is not None:
+                entries = (
+                    np.concatenate([old[0], entries[0]]),
+                    np.concatenate([old[1], entries[1]]),
+                    np.concatenate([old[2], entries[2]]),
+                )
+            self._open[number] = merged = _by_group(*entries)
+            self._pieces.put(f"sub/{number}", partial(pack_arrays, merged[:2], merged[2]))
+        return new
+
+    def _piece(self, times: IntArray) -> IntArray:
+        """The number of the piece that holds each time."""
+        pane = times // self.pane_us
+        if self._per_pane == 1:
+            return pane
+        if self.window.kind == "time":
+            return np.asarray(2 * pane + (times - pane * self.pane_us >= self._cut_us))
+        panes, where = np.unique(pane, return_inverse=True)
+        last_start = period_start((panes + 1) * self.pane_us - 1, self.window.unit or "day")
+        return np.asarray(2 * pane + (times >= last_start[where]))
+
+    def _take_in(self, end_us: int) -> None:
+        end = end_us // self.pane_us * self._per_pane
+        closing = sorted(number for number in self._open if number < end)
+        if closing:
+            pieces = [self._open.pop(number) for number in closing]
+            at = np.repeat(np.array(closing), [len(piece[0]) for piece in pieces])
+            group, rows, sums = (np.concatenate(column) for column in zip(*pieces, strict=True))
+            self._log.append(at, group, rows, sums)
+
+    def _drop_open_before(self, from_us: int) -> None:
+        lo, hi = self._log.front, self._log.end
+        end = from_us // self.pane_us * self._per_pane
+        at, (group, sums), rows = self._log.at(lo, hi), self._log.entries(lo, hi), self._log.rows(lo, hi)
+        stay = at >= end
+        self._dropped(lo, lo + int(np.count_nonzero(~stay)))
+        self._new_log(0)
+        self._log.append(at[stay], group[stay], rows[stay], sums[stay])
+        for number in [number for number in self._open if number < end]:
+            del self._open[number]
+            self._pieces.delete(f"sub/{number}")
+        numbers = [*self._open, *at[stay].tolist()[:1]]
+        self.first = min(numbers) // self._per_pane if numbers else None
+
+    def _ranges(self, panes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        end = (panes + 1) * self._per_pane
+        count = len(panes)
+        if self.window.kind == "time":
+            found = self._log.find(
+                np.concatenate([end - self._pieces_in, end // self._pieces_in * self._pieces_in, end])
+            )
+            lo, cut, hi = found[:count], found[count : 2 * count], found[2 * count :]
+            return lo, cut, hi
+        if self.window.kind == "all":
+            lo = np.zeros(count, dtype=np.int64)
+            return lo, lo, self._log.find(end)
+        home = period_start((panes + 1) * self.pane_us - 1, self.window.unit or "day") // self.pane_us
+        found = self._log.find(np.concatenate([2 * home + 1, end]))
+        lo = found[:count]
+        if self._folded is not None:
+            lo = np.where(home < self._folded, self._base_cut, lo)
+        return lo, lo, found[count:]
+
+    def _dropped(self, lo: int, hi: int) -> None:
+        for number in np.unique(self._log.at(lo, hi)).tolist():
+            self._pieces.delete(f"sub/{number}")
+
+    def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
+        for number in sorted(int(key.removeprefix("sub/")) for key in saved if key.startswith("sub/")):
+            (group, rows), sums = unpack_arrays(f"sub/{number}", saved[f"sub/{number}"], 2, self.dimension)
+            if len(group) == 0 or group.min() < 0 or group.max() >= len(self.keys):
+                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
+            self._open[number] = (group, rows, sums)
+
+
+def _by_group(group: IntArray, rows: IntArray, sums: FloatArray) -> Piece:
+    """One entry per group; what was there first is added first."""
+    order = np.argsort(group, kind="stable")
+    group, rows, sums = group[order], rows[order], sums[order]
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    if len(starts) == len(group):
+        return group, rows, sums
+    return group[starts], np.add.reduceat(rows, starts), np.add.reduceat(sums, starts, axis=0)
+
+
+def _sub_us(window: Window, pane_us: int) -> int:
+    """g: panes and windows begin and end at its multiples."""
+    if window.kind == "all":
+        return pane_us
+    if window.kind == "since":  # starts of weeks, months and years are starts of days
+        return gcd(pane_us, FIXED_UNITS_US.get(window.unit or "day", DAY_US))
+    length = int(window.duration_us or 0)
+    sub_us = gcd(pane_us, length)
+    if length // sub_us > SUB_PANES:
+        parts = min(SUB_PANES, max(1, length // pane_us))
+        while length % parts:
+            parts -= 1
+        fits = every_text(Every(duration_us=length // parts)).replace(",", "").upper()
+        raise SentenceError(
+            f"the window and its step have no common measure but one of which the window holds {length // sub_us:,}, "
+            f"and {SUB_PANES:,} is the most",
+            hint=f"write EVERY {fits}",
+        )
+    return sub_us

@@ -1,0 +1,344 @@
+"""The windows of one watch at one site, live: what every kind of window has in common.
+
+Rows come in batches, in any order; the watermark closes panes; the sums of a window at the end of a closed pane are
+asked for until that pane is settled. As in a replay with ``--step pane`` (``recording/updates.py``) a window is a range
+lo:hi of a site's rows in order, so pane p changed when its range is not that of pane p - 1.
+
+What a batch changed is handed over as pieces to be saved in one transaction (``changes``, then ``saved``). A keeper
+that is restored from them gives the same sums, to the bit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.language.plan import SECOND_US, Window
+from tacit.runtime.blobs import Change, Pieces, pack_arrays, pack_record, unpack_arrays, unpack_record
+from tacit.runtime.entry_log import EntryLog
+from tacit.runtime.sliding_sums import SlidingSums
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
+from tacit.vocabulary.batches import PaneDeltas, RowBlock
+from tacit.vocabulary.calendar import period_start
+
+__all__ = ["Added", "WindowKeeper"]
+
+_AHEAD = 256  # ranges of so many panes are looked up at once
+_FORGET = 64  # entries are forgotten by so many: a piece of state is written for it
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a batch: rows that count, rows that came too late, and the groups seen for the first time."""
+
+    rows: int
+    late: int
+    new_groups: tuple[str, ...]
+
+
+class WindowKeeper(ABC):
+    """Panes, late rows and window sums. Times are microseconds since 1970, UTC."""
+
+    sub_us: int | None = None  # the length of sub-panes for ``PaneDeltas``; None: ``RowBlock`` is taken
+
+    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
+        self.window, self.dimension = window, dimension
+        self.pane_us: int = window.every.duration_us or SECOND_US
+        self.keys: list[str] = []
+        self.first: int | None = None
+        self.closed: int | None = None
+        self._start_us: int | None = None
+        self._begin: int | None = None  # the first pane that can be asked for
+        self._settled: int | None = None
+        self._backfilled = False
+        self._numbers: dict[str, int] = {}
+        self._keys_saved = self._keys_handed = 0
+        self._found: list[tuple[int, int, int]] = []  # ranges that were looked up
+        self._found_from = 0  # and the pane of the first of them
+        self._folded: int | None = None  # panes before this one are in the base
+        self._base_cut = self._base_rows = 0
+        self._new_log(0)
+        self._pieces = Pieces()
+        self._meta: dict[str, Any] = {}  # as it was handed over last
+        self._number(keys)
+
+    # What the kinds of windows differ in
+
+    @abstractmethod
+    def add(self, deltas: Any) -> Added:
+        """Rows of a batch. Rows of closed panes are late: they are counted and dropped."""
+
+    @abstractmethod
+    def _add_history(self, deltas: Any, until_us: int) -> None: ...
+
+    @abstractmethod
+    def _take_in(self, end_us: int) -> None:
+        """Move what is before ``end_us`` into the log."""
+
+    @abstractmethod
+    def _drop_open_before(self, from_us: int) -> None: ...
+
+    @abstractmethod
+    def _ranges(self, panes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """lo, cut and hi of these panes' windows in the log."""
+
+    @abstractmethod
+    def _dropped(self, lo: int, hi: int) -> None:
+        """The entries lo:hi of the log are about to go: their saved pieces may go, too."""
+
+    @abstractmethod
+    def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None: ...
+
+    def _more_meta(self) -> dict[str, Any]:
+        return {}
+
+    # The clock of panes
+
+    @property
+    def open_from_us(self) -> int | None:
+        """Rows before this are late (or, before the start, not counted at all); None: no row is late yet."""
+        return None if self.closed is None else (self.closed + 1) * self.pane_us
+
+    @property
+    def oldest(self) -> int | None:
+        """The oldest pane whose vector can be given; closed + 1 if there is none, None before the first close."""
+        if self._begin is None or self.closed is None:
+            return None
+        return min(max(self._begin, self._settled if self._settled is not None else self._begin), self.closed + 1)
+
+    def start(self, from_us: int) -> None:
+        """Begin at the start of a pane: earlier rows do not count, and are not late either."""
+        if from_us % self.pane_us:
+            raise ProtocolError(
+                f"a watch begins with a pane, and {from_us} is inside one of {self.pane_us} microseconds"
+            )
+        if self._settled is not None or self._backfilled or (self._start_us is not None and from_us < self._start_us):
+            raise ProtocolError(
+                "a watch cannot begin before its start, nor after its history came or a pane was settled"
+            )
+        pane = from_us // self.pane_us
+        self._start_us, self._begin = from_us, pane
+        self._drop_open_before(from_us)
+        self.closed = pane - 1 if self.closed is None else max(self.closed, pane - 1)
+        if self._has_closed:
+            self._take_in((self.closed + 1) * self.pane_us)
+
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
+        """History before the start, in one or more parts, before the first pane is closed: windows are full at once."""
+        if self._start_us is None or until_us != self._start_us or self.closed != until_us // self.pane_us - 1:
+            raise ProtocolError("history ends where the watch starts, and comes before the first pane is closed")
+        self._backfilled = True
+        self._add_history(deltas, until_us)
+
+    def close_through(self, watermark_us: int) -> range:
+        """The panes that this watermark closes, in order."""
+        new = watermark_us // self.pane_us - 1
+        if self.closed is None:
+            self._begin = min(self.first, new + 1) if self.first is not None else new + 1
+            closing = range(self._begin, new + 1)
+        elif new <= self.closed:
+            return range(self.closed + 1, self.closed + 1)
+        else:
+            closing = range(self.closed + 1, new + 1)
+        self.closed = new
+        self._take_in((new + 1) * self.pane_us)
+        self._forget()
+        return closing
+
+    # Windows of closed panes
+
+    def vector(self, pane: int) -> tuple[FloatArray, bool]:
+        """The window's sums (groups, d) at the end of a pane, not to be written to; and whether its rows changed."""
+        lo, cut, hi = self._range(pane)
+        before = self._found[pane - 1 - self._found_from]
+        sums = self._sums.total(lo, cut, hi, len(self.keys))
+        return sums, lo != before[0] or hi != before[2]
+
+    def rows_in(self, pane: int) -> int:
+        """How many rows are in the window at the end of a pane."""
+        lo, _, hi = self._range(pane)
+        return self._rows_between(lo, hi)
+
+    def full_from(self) -> int | None:
+        """The first pane whose window is full: all of it lies after the start, or holds as many rows as it may."""
+        if self._start_us is not None:
+            begin, known_us = self._start_us // self.pane_us, self._start_us
+        elif self.first is not None:  # data may have begun inside the pane of the first row
+            begin, known_us = self.first, (self.first + 1) * self.pane_us
+        else:
+            return None
+        if self._backfilled or self.window.kind == "all":
+            return begin
+        if self.window.kind == "time":
+            return -(-(known_us + int(self.window.duration_us or 0)) // self.pane_us) - 1
+        boundary = period_start(np.array([known_us - 1]), self.window.unit or "day", next_one=True)
+        return int(boundary[0]) // self.pane_us
+
+    def settle(self, pane: int) -> None:
+        """No pane before this one will be asked for any more."""
+        self._settled = pane if self._settled is None else max(self._settled, pane)
+        self._forget()
+
+    def _range(self, pane: int) -> tuple[int, int, int]:
+        oldest = self.oldest
+        if oldest is None or self.closed is None or not oldest <= pane <= self.closed:
+            held = "none" if oldest is None or oldest > (self.closed or 0) else f"{oldest} to {self.closed}"
+            raise ProtocolError(f"the window at pane {pane} cannot be given; panes that can: {held}")
+        return self._look_up(pane)
+
+    def _look_up(self, pane: int) -> tuple[int, int, int]:
+        """The range of a pane; that of the pane before is then known, too."""
+        assert self.closed is not None
+        first, last = pane - 1, min(self.closed, pane + _AHEAD)
+        end = self._found_from + len(self._found)
+        if self._found_from <= first and first < end <= pane and len(self._found) < 4 * _AHEAD:
+            first = end
+        elif not (self._found_from <= first and pane < end):
+            self._found, self._found_from = [], first
+        else:
+            return self._found[pane - self._found_from]
+        lo, cut, hi = self._ranges(np.arange(first, last + 1))
+        self._found += zip(lo.tolist(), cut.tolist(), hi.tolist(), strict=True)
+        return self._found[pane - self._found_from]
+
+    def _rows_between(self, lo: int, hi: int) -> int:
+        folded = self._base_rows if lo < self._log.front else 0
+        return folded + int(self._log.rows(max(lo, self._log.front), hi).sum())
+
+    @property
+    def _has_closed(self) -> bool:
+        """Whether a pane was closed since the start; before, history may come, and the log is empty."""
+        return self.closed is not None and self._begin is not None and self.closed >= self._begin
+
+    @property
+    def _running(self) -> bool:
+        """Whether windows grow from a start that stays, so that their oldest rows can be folded into one sum."""
+        return self.window.kind in ("since", "all")
+
+    def _forget(self) -> None:
+        oldest = self.oldest
+        if oldest is None or self._settled is None or not self._has_closed:
+            return
+        if self._folded is not None and oldest <= self._folded:
+            return
+        lo, cut, hi = self._look_up(oldest - 1)
+        gone = hi if self._running else lo
+        if gone - self._log.front < max(_FORGET, len(self.keys) if self._running else 0):
+            return
+        self._dropped(self._log.front, gone)
+        if self._running:
+            self._base_rows, self._base_cut, self._folded = self._rows_between(lo, hi), lo, oldest
+            self._sums.fold(cut, hi, len(self.keys))
+            self._pieces.put("base", partial(pack_arrays, (), self._sums.base.reshape(-1, self.dimension)))
+        else:
+            self._log.drop_before(gone)
+
+    def _new_log(self, front: int) -> None:
+        self._log = EntryLog(self.dimension, front)
+        self._sums = SlidingSums(self._log, self.dimension)
+        self._found, self._found_from = [], 0
+
+    # Rows and groups
+
+    def _sort_out(self, times: IntArray, rows: IntArray | None = None) -> tuple[BoolArray, int]:
+        """Which of these times count, and how many rows are late."""
+        open_from = self.open_from_us
+        if open_from is None:
+            return np.ones(len(times), dtype=np.bool_), 0
+        fresh = times >= open_from
+        late = ~fresh if self._start_us is None else ~fresh & (times >= self._start_us)
+        return fresh, int(np.count_nonzero(late) if rows is None else rows[late].sum())
+
+    def _saw(self, times: IntArray) -> None:
+        if len(times):
+            pane = int(times.min()) // self.pane_us
+            self.first = pane if self.first is None else min(self.first, pane)
+
+    def _local(self, group: IntArray, keys: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
+        """Groups of a batch by their local numbers; and the keys seen for the first time."""
+        used = np.unique(group)
+        before = len(self.keys)
+        numbers = np.zeros(len(keys), dtype=np.int64)
+        numbers[used] = self._number(keys[index] for index in used.tolist())
+        return numbers[group], tuple(self.keys[before:])
+
+    def _number(self, keys: Iterable[str]) -> list[int]:
+        numbers = []
+        for key in keys:
+            number = self._numbers.setdefault(key, len(self.keys))
+            if number == len(self.keys):
+                self.keys.append(key)
+            numbers.append(number)
+        return numbers
+
+    # What is saved
+
+    def changes(self) -> list[Change]:
+        """What is to be written since the last ``saved``, in one transaction."""
+        if self._keys_saved < len(self.keys):
+            new = self.keys[self._keys_saved :]
+            self._pieces.put(f"keys/{self._keys_saved}", partial(pack_record, new))
+            self._keys_handed = len(self.keys)
+        meta = self._meta_now()
+        if meta != self._meta:
+            self._pieces.put("meta", partial(pack_record, meta))
+            self._meta = meta
+        return self._pieces.changes()
+
+    def saved(self) -> None:
+        """What ``changes`` gave last is on disk."""
+        self._pieces.saved()
+        self._keys_saved = self._keys_handed
+
+    def _meta_now(self) -> dict[str, Any]:
+        return {
+            "window": self._signature(),
+            "first": self.first,
+            "closed": self.closed,
+            "start_us": self._start_us,
+            "begin": self._begin,
+            "settled": self._settled,
+            "backfilled": self._backfilled,
+            "folded": self._folded,
+            "base_rows": self._base_rows,
+            **self._more_meta(),
+        }
+
+    def _signature(self) -> list[Any]:
+        w = self.window
+        return [w.kind, w.rows, w.duration_us, w.unit, w.every.rows, w.every.duration_us, self.dimension]
+
+    def restore(self, saved: Mapping[str, bytes]) -> None:
+        """Become the keeper that was saved (of a new one; see ``restore_keeper``)."""
+        if "meta" not in saved:
+            raise ProtocolError("the saved windows of a watch have no head; delete this site's state and start again")
+        meta = unpack_record("meta", saved["meta"])
+        if meta.get("window") != self._signature():
+            raise ProtocolError(
+                "the saved windows are those of another watch; delete this site's state and start again"
+            )
+        self.keys.clear()
+        self._numbers.clear()
+        for first in sorted(int(key.removeprefix("keys/")) for key in saved if key.startswith("keys/")):
+            if first != len(self.keys):
+                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
+            self._number(unpack_record(f"keys/{first}", saved[f"keys/{first}"]))
+        self._keys_saved = self._keys_handed = len(self.keys)
+        self.first, self.closed, self._start_us = meta["first"], meta["closed"], meta["start_us"]
+        self._begin, self._settled, self._backfilled = meta["begin"], meta["settled"], meta["backfilled"]
+        self._folded, self._base_rows = meta["folded"], meta["base_rows"]
+        self._new_log(int(meta.get("front", self._base_rows > 0)))
+        if self._folded is not None:
+            if "base" not in saved:
+                raise ProtocolError("the saved sum of a watch is missing; delete this site's state and start again")
+            self._sums.base = unpack_arrays("base", saved["base"], 0, self.dimension)[1].ravel()
+        self._restore_rows(saved, meta)
+        if self._has_closed and self.open_from_us is not None:
+            self._take_in(self.open_from_us)
+        self._pieces = Pieces()
+        self._meta = meta

@@ -1,0 +1,30 @@
+"""Starts of calendar periods, in UTC: where windows SINCE … begin anew, in a replay and live."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.vocabulary.arrays import IntArray
+
+__all__ = ["DAY_US", "FIXED_UNITS_US", "period_start"]
+
+DAY_US = 86_400_000_000
+FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": DAY_US}
+
+
+def period_start(times: IntArray, unit: str, *, next_one: bool = False) -> IntArray:
+    """The start of the calendar period that holds each instant, or of the next one.
+
+    >>> bool(period_start(np.array([DAY_US]), "week")[0] == -3 * DAY_US)  # 1970 began on a Thursday
+    True
+    """
+    step = 1 if next_one else 0
+    if unit in FIXED_UNITS_US:
+        us = FIXED_UNITS_US[unit]
+        return np.asarray((times // us + step) * us, dtype=np.int64)
+    if unit == "week":  # weeks start on Monday; 1970-01-01 was a Thursday
+        week, monday = 7 * DAY_US, 4 * DAY_US
+        return np.asarray(((times - monday) // week + step) * week + monday, dtype=np.int64)
+    code = {"month": "M", "year": "Y"}[unit]
+    starts = times.astype("datetime64[us]").astype(f"datetime64[{code}]") + step
+    return np.asarray(starts.astype("datetime64[us]").astype(np.int64))

@@ -5,8 +5,8 @@
     FOLDER/sites/NAME.pem, .key, .token what one site holds
     FOLDER/clients/NAME.pem, .key, .token
 
-Keys are on the curve P-256 and, as tokens, readable by their owner only. Nothing is ever written over, but for a renewal
-of certificates, which keeps the CA and the tokens.
+Keys are on the curve P-256 and, as tokens, readable by their owner only. Nothing is ever written over, but for a
+renewal of certificates, which keeps the CA and the tokens.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from tacit.transport.security import new_token
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["DAYS_CA", "make_certificates"]
+__all__ = ["DAYS_CA", "HOSTS", "make_certificates"]
 
 DAYS_CA = 3650
+HOSTS = ("localhost", "127.0.0.1", "::1")
 _SKEW = datetime.timedelta(minutes=5)  # for clocks that are a little behind
 
 
@@ -42,7 +43,7 @@ class _Pair:
 def make_certificates(
     folder: Path,
     *,
-    hosts: Sequence[str] = ("localhost", "127.0.0.1", "::1"),
+    hosts: Sequence[str] = (),
     sites: Sequence[str] = (),
     clients: Sequence[str] = (),
     days: int = 365,
@@ -53,8 +54,10 @@ def make_certificates(
 
     Without ``renew`` the folder gets a new CA and must have none. With it, the CA that is there signs a new server
     certificate and those of all sites and clients there, and of new ones that are named; tokens that are there stay.
+    ``hosts`` are the names and addresses that sites dial; without any: those of before, or this machine's own.
     """
     now = datetime.datetime.now(datetime.UTC) if now is None else now
+    hosts = hosts or (_hosts_before(folder) if renew else HOSTS)
     _check(hosts, sites, clients, days)
     if renew:
         authority = _read_authority(folder)
@@ -100,8 +103,6 @@ def _write_all(
 
 
 def _check(hosts: Sequence[str], sites: Sequence[str], clients: Sequence[str], days: int) -> None:
-    if not hosts:
-        raise OptionError("a server certificate needs at least one host name or address")
     if not 1 <= days <= DAYS_CA:
         raise OptionError(f"--days {days}: a certificate can last from 1 to {DAYS_CA} days")
     for host in hosts:
@@ -131,6 +132,15 @@ def _alternatives(hosts: Sequence[str]) -> x509.SubjectAlternativeName:
 
 def _there(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.pem"))
+
+
+def _hosts_before(folder: Path) -> Sequence[str]:
+    try:
+        server = x509.load_pem_x509_certificate((folder / "server.pem").read_bytes())
+        names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, x509.ExtensionNotFound):
+        return HOSTS
+    return [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))] or HOSTS
 
 
 def _new_authority(now: datetime.datetime) -> _Pair:

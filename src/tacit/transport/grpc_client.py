@@ -11,7 +11,7 @@ import grpc
 from tacit.transport.admission import calling_card
 from tacit.transport.limits import LinkLimits
 from tacit.transport.refusals import explain
-from tacit.transport.security import ClientTls, split_address
+from tacit.transport.security import ClientTls, check_dial
 from tacit.vocabulary import errors
 from tacit.vocabulary.errors import ProtocolError, TacitError
 
@@ -30,7 +30,7 @@ def ask(
     timeout_s: float = ANSWER_S,
 ) -> dict[str, Any]:
     """The coordinator's answer. What it refuses, and what stands in the way, is a TacitError of one sentence."""
-    with _channel(address, tls) as channel:
+    with _channel(address, token, tls) as channel:
         try:
             data = channel.unary_unary("/tacit.Tacit/Ask")(
                 json.dumps(request).encode(), metadata=calling_card(token=token), timeout=timeout_s
@@ -44,7 +44,7 @@ def follow(
     address: str, request: Mapping[str, Any], *, token: str | None = None, tls: ClientTls | None = None
 ) -> Iterator[dict[str, Any]]:
     """The coordinator's answers as they come, until it has no more or the iterator is closed."""
-    with _channel(address, tls) as channel:
+    with _channel(address, token, tls) as channel:
         stream = channel.unary_stream("/tacit.Tacit/Follow")(
             json.dumps(request).encode(), metadata=calling_card(token=token)
         )
@@ -57,8 +57,8 @@ def follow(
             stream.cancel()
 
 
-def _channel(address: str, tls: ClientTls | None) -> Any:
-    split_address(address)  # refuses what is none
+def _channel(address: str, token: str | None, tls: ClientTls | None) -> Any:
+    check_dial(address, token, tls)
     options = LinkLimits().options()
     if tls is None:
         return grpc.insecure_channel(address, options=options)

@@ -23,7 +23,7 @@ from tacit.transport.backoff import Backoff
 from tacit.transport.limits import LinkLimits
 from tacit.transport.outbox import Outbox
 from tacit.transport.refusals import Refusal, explain
-from tacit.transport.security import ClientTls, split_address
+from tacit.transport.security import ClientTls, check_dial, split_address
 from tacit.vocabulary.errors import OptionError, ProtocolError
 
 __all__ = ["SiteLink"]
@@ -107,6 +107,7 @@ class SiteLink:
         """Dial once and hold the stream for as long as it lasts: why it ended, and whether it was ever up."""
         options = self._limits.options()
         try:
+            await asyncio.to_thread(check_dial, self.address, self._token, self._tls)
             if self._tls is None:
                 channel = aio.insecure_channel(self.address, options=options)
             else:

@@ -95,7 +95,7 @@ class Server:
     async def stop(self, grace: float = 1.0) -> None:
         """Say goodbye to the sites, let questions end within ``grace`` seconds, and stop listening."""
         for link in tuple(self._links):
-            link.close("the coordinator stops", code=grpc.StatusCode.UNAVAILABLE)
+            link.close("the coordinator stops")
         await self._server.stop(grace)
         if self._links:
             await self._ended.wait()

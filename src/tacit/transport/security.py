@@ -24,7 +24,9 @@ __all__ = [
     "ClientTls",
     "ServerSecurity",
     "TlsFiles",
+    "check_dial",
     "check_listen",
+    "hashed",
     "is_loopback",
     "new_token",
     "read_token",
@@ -111,6 +113,20 @@ class ServerSecurity:
             root_certificates=None if self.client_ca is None else _bytes(self.client_ca),
             require_client_auth=self.client_ca is not None,
         )
+
+
+def check_dial(address: str, token: str | None, tls: ClientTls | None) -> None:
+    """Refuse to send a token over the network where everyone can read it."""
+    host, _ = split_address(address)
+    if token is not None and tls is None and not is_loopback(host):
+        raise OptionError(
+            f"a token would travel to {address} for everyone to read: give the CA file, so that TLS is spoken"
+        )
+
+
+def hashed(tokens: Mapping[str, str]) -> dict[str, str]:
+    """Tokens by name, as a ServerSecurity keeps them."""
+    return {name: token_hash(token) for name, token in tokens.items()}
 
 
 def new_token() -> str:

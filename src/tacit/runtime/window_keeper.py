@@ -111,6 +111,20 @@ class WindowKeeper(ABC):
             return None
         return min(max(self._begin, self._settled if self._settled is not None else self._begin), self.closed + 1)
 
+    @property
+    def begin(self) -> int | None:
+        """The first pane that could ever be asked for: that of the first row, or of the start."""
+        return self._begin
+
+    @property
+    def started_at(self) -> int | None:
+        """The pane that the watch was started at; None when it has had the table's rows from the first on."""
+        return None if self._start_us is None else self._start_us // self.pane_us
+
+    def number(self, key: str) -> int:
+        """The local number of a group, which gets one if it has none."""
+        return self._number([key])[0]
+
     def start(self, from_us: int) -> None:
         """Begin at the start of a pane: earlier rows do not count, and are not late either."""
         if from_us % self.pane_us:

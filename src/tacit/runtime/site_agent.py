@@ -1,0 +1,474 @@
+"""A site's mind: takes micro-batches, closes panes, keeps its half of every watch, and talks to the coordinator.
+
+No Spark and no sockets here: a batch is an object that can be asked for sums (``pipelines/batches.py``), and what is to
+be said is handed to ``say``. Several threads call: Spark's with batches, the link's with frames, a timer. Spark works
+outside of the lock, so that heartbeats go on while a batch is computed.
+
+Order matters: a batch is computed, added and saved in one transaction with its number, and only then anything that
+rests on it is said. A batch that Spark runs twice is known by its number and passed over.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit.language.schema_check import check_columns
+from tacit.language.shape import SAMPLE
+from tacit.protocols.messages import HeartbeatAnswer, Message
+from tacit.protocols.settlement import NEVER
+from tacit.runtime.pane_clock import TableClock
+from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, read_watch
+from tacit.vocabulary import OptionError, TacitError
+from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.wire.codec import VERSION, encode, open_envelope
+from tacit.wire.control import (
+    Clock,
+    Control,
+    Counts,
+    Install,
+    Name,
+    Numbers,
+    Offer,
+    Opening,
+    TableOffer,
+    WatchSet,
+    Welcome,
+)  # fmt: skip
+from tacit.wire.frames import decode_frame, encode_frame
+
+if TYPE_CHECKING:
+    from tacit.pipelines.batches import Batch
+
+__all__ = ["SiteAgent", "SiteTable"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class SiteTable:
+    """A table at a site: its columns, its clock, and, where there is one, its history between two instants."""
+
+    name: str
+    columns: Mapping[str, str]
+    clock: TableClock
+    history: Callable[[int, int], Batch] | None = None
+    busy: bool = False  # a batch is being computed
+    elsewhere_us: int | None = None  # how far the furthest site is
+    idle_since_us: int | None = None
+    rows: int = 0
+    no_time: int = 0
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a batch says to one set of windows."""
+
+    data: WatchData
+    deltas: PaneDeltas | RowBlock | None = None
+    drawn: tuple[float | None, ...] = ()
+    sample: tuple[int, SampleRows] | None = None
+    history: PaneDeltas | None = None
+    start_us: int | None = None
+
+
+class SiteAgent:
+    """One site. ``say`` takes a frame for the coordinator and answers whether there is a link."""
+
+    def __init__(
+        self,
+        name: str,
+        store: SiteStore,
+        tables: Iterable[SiteTable],
+        *,
+        release: str,
+        say: Callable[[bytes], bool],
+        wall_us: Callable[[], int],
+    ) -> None:
+        self.name, self.store, self.release, self.say, self.wall_us = name, store, release, say, wall_us
+        self.tables = {table.name: table for table in tables}
+        self.number: int | None = None
+        self.heartbeat_s = 1.0
+        self.lease_s = 10.0
+        self.watches: dict[int, SiteWatch] = {}
+        self.problems: dict[int, str] = {}
+        self._installs: dict[int, Install] = {}
+        self._data: dict[str, WatchData] = {}
+        self._up = False
+        self._out: list[bytes] = []
+        self._lock = threading.RLock()
+        for table in self.tables.values():
+            table.clock.restore(store.pieces(f"table:{table.name}"))
+        for number, envelope, settled in store.watches():
+            _, _, message = open_envelope(envelope)
+            assert isinstance(message, Install)
+            self._take(number, message)
+            if number in self.watches:
+                self.watches[number].settled = settled
+
+    # The link
+
+    def opening(self) -> bytes:
+        """The first frame on a new link."""
+        offers = tuple(TableOffer(table.name, tuple(table.columns.items())) for table in self.tables.values())
+        opening = Opening(VERSION, self.release, self.name, self.store.instance, offers)
+        return encode_frame([encode(opening)])
+
+    def link_down(self) -> None:
+        """The link broke: what was not said will be said again."""
+        with self._lock:
+            self._up = False
+            self._out.clear()
+            for watch in self.watches.values():
+                watch.waiting.clear()
+                watch.asked.clear()
+                watch.offered = watch.counted = None
+                if watch.numbering is not None:
+                    watch.numbering.forget()
+
+    def receive(self, frame: bytes) -> None:
+        """A frame from the coordinator."""
+        with self._lock:
+            for data in decode_frame(frame):
+                number, _, message = open_envelope(data)
+                self._receive(number, message, data)
+            self._flush()
+
+    def _receive(self, number: int, message: Message | Control, data: bytes) -> None:
+        match message:
+            case Welcome():
+                self._welcome(message)
+            case WatchSet():
+                self._forget_all_but(message.watches)
+            case Install():
+                self._install(number, message, data)
+            case Numbers() if number in self.watches:
+                self._learn(self.watches[number], message)
+            case Clock() if number in self.watches:
+                watch = self.watches[number]
+                table = self.tables[watch.plan.table]
+                reached = (message.closed + 1) * watch.data.keeper.pane_us
+                table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
+            case _ if number in self.watches and isinstance(message, Message):
+                self._hear(self.watches[number], message)
+
+    def _welcome(self, welcome: Welcome) -> None:
+        self._up = True
+        self.heartbeat_s, self.lease_s = welcome.heartbeat_s, welcome.lease_s
+        if self.number != welcome.site:
+            self.number = welcome.site
+            for watch in self.watches.values():
+                self._start(watch)
+
+    def _hear(self, watch: SiteWatch, message: Message) -> None:
+        machine = watch.machine
+        if machine is None:
+            return
+        if watch.numbering is not None:
+            message = watch.numbering.inward(message)
+            machine.grow_groups(len(watch.data.keeper.keys))
+        self._tell(watch, machine.receive(message))
+        if isinstance(message, HeartbeatAnswer):
+            self._settle(watch.data)
+
+    def _settle(self, data: WatchData) -> None:
+        """Forget panes that no watch on this data needs any more."""
+        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
+        keeper = data.keeper
+        if keeper.closed is None or any(each.machine is None for each in sharing):
+            return
+        settled = min((each.machine.settled for each in sharing if each.machine is not None), default=keeper.closed)
+        keeper.settle(max(settled, keeper.closed - HISTORY))
+
+    # Watches come and go
+
+    def _install(self, number: int, install: Install, envelope: bytes) -> None:
+        known = self._installs.get(number)
+        if known is not None and known.text == install.text and (known.measure is None) == (install.measure is None):
+            return
+        self.store.install(number, envelope)
+        self._take(number, install)
+        if number in self.watches:
+            self._start(self.watches[number])
+            self._offer(self.watches[number])
+        elif self._up and self.number is not None:
+            self._put(number, Offer(self.number, None, NEVER, self.problems[number], None))
+
+    def _take(self, number: int, install: Install) -> None:
+        """Understand a watch; one that cannot be kept here is a problem, and is said to be one."""
+        self._installs[number] = install
+        self.problems.pop(number, None)
+        try:
+            before = self.watches.get(number)
+            watch = read_watch(number, install, self._data)
+            if watch.plan.table not in self.tables:
+                raise OptionError(f"this site has no table named {watch.plan.table}")
+            check_columns(watch.plan, self.tables[watch.plan.table].columns)
+            if saved := self.store.pieces(watch.data.scope):
+                if not any(each.data is watch.data for each in self.watches.values()):
+                    self._data[watch.data.key] = watch.data = WatchData(watch.plan, saved)
+            if before is not None:
+                watch.settled = before.settled
+            self.watches[number] = watch
+        except TacitError as error:
+            self.problems[number] = str(error)
+            _log.error("watch %s cannot be kept at this site: %s", install.name, error)
+
+    def _start(self, watch: SiteWatch) -> None:
+        if self.number is not None:
+            watch.start(self.number, self.store.session)
+            if watch.machine is not None:
+                self._tell(watch, (watch.machine.hello(),))
+                self._tell(watch, watch.catch_up())
+
+    def _forget_all_but(self, numbers: Iterable[int]) -> None:
+        keep = set(numbers)
+        gone = [number for number in self._installs if number not in keep]
+        for number in gone:
+            del self._installs[number]
+            self.problems.pop(number, None)
+            self.watches.pop(number, None)
+        self.store.forget(gone, ())
+        # Windows stay until the next batch: an altered watch comes under a new number at once, and wants them.
+
+    def _forget_data(self) -> None:
+        used = {watch.data.key for watch in self.watches.values()}
+        gone = [data for key, data in self._data.items() if key not in used]
+        for data in gone:
+            del self._data[data.key]
+        self.store.forget((), [data.scope for data in gone])
+
+    # Batches
+
+    def take_batch(self, table_name: str, checkpoint: str, number: int, batch: Batch) -> None:
+        """A micro-batch of a table. When this returns it is saved, and Spark may go on."""
+        table = self.tables[table_name]
+        with self._lock:
+            if self._is_known(table_name, checkpoint, number):
+                return
+            self._forget_data()
+            works = [self._begin(table, data) for data in self._data.values() if data.plan.table == table_name]
+            table.busy = True
+        try:
+            self._compute(table, works, batch)
+            with self._lock:
+                self._add(table, works, batch, (table_name, checkpoint, number))
+        finally:
+            table.busy = False
+
+    def _is_known(self, table: str, checkpoint: str, number: int) -> bool:
+        known = self.store.batch_of(table)
+        if known is None:
+            if number > 0:
+                raise OptionError(
+                    f"Spark has read table {table} up to batch {number} before, and this site's state does not know of"
+                    " it; remove both and start again: tacit reset"
+                )
+            return False
+        if known[0] != checkpoint:
+            raise OptionError(
+                f"the checkpoint of table {table} is not the one that this site's state was made with; remove both and"
+                " start again: tacit reset"
+            )
+        if number > known[1] + 1:
+            raise OptionError(
+                f"batches {known[1] + 1} to {number - 1} of table {table} never came; remove the site's state and its"
+                " checkpoint and start again: tacit reset"
+            )
+        return number <= known[1]
+
+    def _begin(self, table: SiteTable, data: WatchData) -> _Work:
+        """Where the data of a watch begins that came while rows flow: after the rows that passed without it."""
+        work = _Work(data)
+        if data.waiting:
+            data.waiting = False
+            seen = table.clock.max_time
+            if seen is not None:
+                pane = data.keeper.pane_us
+                work.start_us = (seen // pane + 1) * pane
+                data.keeper.start(work.start_us)
+        return work
+
+    def _compute(self, table: SiteTable, works: Sequence[_Work], batch: Batch) -> None:
+        """Let Spark work; nothing is changed yet."""
+        centres: dict[int, tuple[float, ...]] = {}
+        for place, work in enumerate(works):
+            data = work.data
+            around = data.around
+            if None in data.centres:
+                work.drawn = batch.draw_centres(data.plan)
+                around = tuple(
+                    (0.0 if new is None else new) if old is None else old
+                    for old, new in zip(data.centres, work.drawn, strict=True)
+                )
+            centres[place] = around
+        timed = [(place, work) for place, work in enumerate(works) if work.data.keeper.sub_us is not None]
+        wanted = [(work.data.plan, centres[place], int(work.data.keeper.sub_us or 1)) for place, work in timed]
+        for (_, work), deltas in zip(timed, batch.pane_deltas(wanted) if wanted else [], strict=True):
+            work.deltas = deltas
+        for place, work in enumerate(works):
+            if work.data.keeper.sub_us is None:
+                work.deltas = batch.row_block(work.data.plan, centres[place])
+            self._compute_sample(work, centres[place], batch)
+            if work.start_us is not None and table.history is not None and work.data.keeper.sub_us is not None:
+                lo = work.start_us - int(work.data.plan.window.duration_us or work.start_us)
+                before = table.history(lo, work.start_us)
+                (work.history,) = before.pane_deltas([(work.data.plan, centres[place], work.data.keeper.sub_us)])
+
+    def _compute_sample(self, work: _Work, centres: tuple[float, ...], batch: Batch) -> None:
+        data, deltas = work.data, work.deltas
+        keeper = data.keeper
+        if deltas is None or self._is_measured(data):
+            return
+        times = deltas.t if isinstance(deltas, RowBlock) else deltas.sub * int(keeper.sub_us or 1)
+        if keeper.open_from_us is not None:
+            times = times[times >= keeper.open_from_us]
+        if not len(times):
+            return
+        first = int(times.min()) // keeper.pane_us
+        if keeper.first is None or first <= keeper.first:
+            lo = first * keeper.pane_us
+            work.sample = (first, batch.sample(data.plan, centres, lo, lo + keeper.pane_us, SAMPLE))
+
+    def _is_measured(self, data: WatchData) -> bool:
+        watches = [watch for watch in self.watches.values() if watch.data is data]
+        return bool(watches) and all(watch.install.measure is not None for watch in watches)
+
+    def _add(self, table: SiteTable, works: Sequence[_Work], batch: Batch, place: tuple[str, str, int]) -> None:
+        for work in works:
+            data = work.data
+            if data.key not in self._data:
+                continue
+            if work.drawn:
+                data.draw(work.drawn)
+            if work.history is not None and work.start_us is not None:
+                data.backfill(work.history, work.start_us)
+            if work.sample is not None:
+                data.add_sample(*work.sample)
+            if work.deltas is not None:
+                data.add(work.deltas)
+        table.clock.saw(batch.max_time)
+        table.rows += batch.rows
+        table.no_time += batch.no_time
+        table.idle_since_us = None
+        self._close(table, place)
+        self._beat(table.name)
+        self._flush()
+
+    def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
+        """Close what the clock allows, save it, and let the watches look at it."""
+        reached = table.clock.watermark(self.wall_us(), table.idle_since_us, table.elsewhere_us)
+        here = [data for data in self._data.values() if data.plan.table == table.name]
+        vectors: dict[str, list[tuple[int, np.ndarray[tuple[int, int], np.dtype[np.float64]]]]] = {}
+        for data in here if reached is not None else ():
+            assert reached is not None
+            if data.waiting and place is None:
+                self._begin(table, data)
+            for pane in data.keeper.close_through(reached):
+                sums, changed = data.keeper.vector(pane)
+                data.panes += changed
+                vectors.setdefault(data.key, []).append((pane, sums))
+        if not vectors and place is None:
+            return False
+        changes = {data.scope: data.changes() for data in here}
+        changes[f"table:{table.name}"] = table.clock.changes()
+        settled = {n: watch.machine.settled for n, watch in self.watches.items() if watch.machine is not None}
+        self.store.save(changes, batch=place, settled=settled)
+        table.clock.saved()
+        for data in here:
+            data.keeper.saved()
+        for watch in self.watches.values():
+            if watch.machine is not None and watch.data.key in vectors:
+                self._tell(watch, watch.catch_up())
+        return True
+
+    # Time
+
+    def tick(self, idle: Mapping[str, bool]) -> None:
+        """Called every ``heartbeat_s``: panes pass by the clock where Spark found nothing new, and all is well."""
+        with self._lock:
+            now = self.wall_us()
+            for name, table in self.tables.items():
+                if table.busy or not idle.get(name, False):
+                    table.idle_since_us = None
+                    continue
+                if table.idle_since_us is None:
+                    table.idle_since_us = now
+                self._close(table, None)
+            self._beat()
+            self._flush()
+
+    def _beat(self, table: str | None = None) -> None:
+        for watch in self.watches.values():
+            if table is not None and watch.plan.table != table:
+                continue
+            if watch.machine is None:
+                self._offer(watch)
+            else:
+                self._tell(watch, watch.machine.heartbeat())
+            self._count(watch)
+
+    def _offer(self, watch: SiteWatch) -> None:
+        if self.number is None or not self._up or watch.machine is not None or watch.install.paused:
+            return
+        keeper = watch.data.keeper
+        closed = NEVER if keeper.closed is None else keeper.closed
+        mark = (keeper.first, closed, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
+        if watch.offered != mark:
+            watch.offered = mark
+            self._put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))
+
+    def _count(self, watch: SiteWatch) -> None:
+        data = watch.data
+        counts = Counts(data.events, data.panes, data.late, data.keeper.full_from())
+        if self._up and watch.counted != counts:
+            watch.counted = counts
+            self._put(watch.number, counts)
+
+    # Saying things
+
+    def _tell(self, watch: SiteWatch, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self._tell_one(watch, message)
+
+    def _tell_one(self, watch: SiteWatch, message: Message) -> None:
+        if not self._up:
+            return
+        numbering = watch.numbering
+        if numbering is not None:
+            missing = numbering.missing(message)
+            if len(missing):
+                keys = [watch.data.keeper.keys[group] for group in missing.tolist()]
+                fresh = tuple(key for key in keys if key not in watch.asked)
+                watch.asked.update(fresh)
+                if fresh:
+                    self._put(watch.number, Name(fresh))
+                watch.waiting.append(message)
+                return
+            message = numbering.outward(message)
+        self._put(watch.number, message)
+
+    def _learn(self, watch: SiteWatch, numbers: Numbers) -> None:
+        if watch.numbering is None:
+            return
+        watch.numbering.learn(numbers)
+        watch.asked.difference_update(numbers.keys)
+        if watch.machine is not None:
+            watch.machine.grow_groups(len(watch.data.keeper.keys))
+        waiting, watch.waiting = watch.waiting, []
+        self._tell(watch, waiting)
+
+    def _put(self, number: int, message: Message | Control) -> None:
+        if self._up:
+            self._out.append(encode(message, number))
+
+    def _flush(self) -> None:
+        if self._out:
+            out, self._out = self._out, []
+            self.say(encode_frame(out))

@@ -1,0 +1,198 @@
+"""A watch at a site: the data it needs (windows, shared by watches that need the same), and its half of the protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.functions.statistics import shifted
+from tacit.language.plan import WatchPlan
+from tacit.language.sentence import parse_watch
+from tacit.language.shape import SAMPLE, Shape, shape_of
+from tacit.protocols.messages import Message
+from tacit.protocols.site import Site
+from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
+from tacit.runtime.numbering import Numbering
+from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
+from tacit.vocabulary import FloatArray
+from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.wire.control import Install, Sample
+
+__all__ = ["HISTORY", "SiteWatch", "WatchData", "data_key", "read_watch"]
+
+HISTORY = 10_000
+"""So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
+
+
+def data_key(plan: WatchPlan) -> str:
+    """The same for watches that keep the same sums over the same windows: thresholds and margins do not matter."""
+    story = [
+        plan.table, plan.where, [each.present for each in plan.statistics], plan.centres,
+        None if plan.grouping is None else [type(plan.grouping).__name__, asdict(plan.grouping)], asdict(plan.window),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class WatchData:
+    """Windows of the statistics of a plan, the number of rows as one more, and what a start needs to know."""
+
+    def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
+        self.plan, self.key = plan, data_key(plan)
+        self.events = self.panes = self.late = 0
+        self.centres: list[float | None] = [None] * len(plan.centres)
+        self.sample: SampleRows | None = None
+        self.waiting = True  # for its first batch, before which it is decided where its data begins
+        dimension = len(plan.statistics) + 1
+        if saved:
+            self.keeper: WindowKeeper = restore_keeper(plan.window, dimension, saved)
+            self._restore(saved)
+        else:
+            self.keeper = window_keeper(plan.window, dimension, () if plan.grouping is not None else ("",))
+
+    @property
+    def scope(self) -> str:
+        """Where its pieces are saved."""
+        return f"data:{self.key}"
+
+    @property
+    def around(self) -> tuple[float, ...]:
+        """The site's own centres; 0 as long as there was no value."""
+        return tuple(0.0 if centre is None else centre for centre in self.centres)
+
+    def draw(self, drawn: tuple[float | None, ...]) -> None:
+        """Choose centres that are not chosen yet; before, there was no value, so nothing was summed around them."""
+        self.centres = [old if old is not None else new for old, new in zip(self.centres, drawn, strict=True)]
+
+    def add(self, deltas: PaneDeltas | RowBlock) -> None:
+        """Rows of a batch."""
+        added = self.keeper.add(_with_rows(deltas))
+        self.events += added.rows
+        self.late += added.late
+
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
+        """History before the start."""
+        self.keeper.backfill(_with_rows(deltas), until_us)
+
+    def add_sample(self, first: int, sample: SampleRows) -> None:
+        """Rows of the first pane; those with the least keys are kept."""
+        if self.sample is not None and first == self.keeper.first:
+            keys = np.concatenate([self.sample.keys, sample.keys])
+            least = np.argsort(keys, kind="stable")[:SAMPLE]
+            values = np.concatenate([self.sample.values, sample.values])[least]
+            sample = SampleRows(keys[least], values, np.concatenate([self.sample.centres, sample.centres])[least])
+        self.sample = sample
+
+    def offered(self) -> Sample | None:
+        """The sample as it travels."""
+        if self.sample is None:
+            return None
+        return Sample(self.sample.keys, self.sample.values, np.array(self.around), self.sample.centres)
+
+    def changes(self) -> list[Change]:
+        """What is to be saved."""
+        record = {
+            "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
+            "waiting": self.waiting,
+        }  # fmt: skip
+        changes = [*self.keeper.changes(), Change("own", pack_record(record))]
+        if self.sample is not None:
+            table = np.concatenate([self.sample.values, self.sample.centres], axis=1)
+            changes.append(Change("sample", pack_arrays((self.sample.keys,), table)))
+        return changes
+
+    def _restore(self, saved: dict[str, bytes]) -> None:
+        record: dict[str, Any] = unpack_record("own", saved["own"])
+        self.centres, self.waiting = record["centres"], record["waiting"]
+        self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
+        if "sample" in saved:
+            d, k = len(self.plan.statistics), len(self.plan.centres)
+            (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)
+            self.sample = SampleRows(keys, table[:, :d], table[:, d:])
+
+
+def _with_rows(deltas: PaneDeltas | RowBlock) -> PaneDeltas | RowBlock:
+    """The number of rows as the last statistic: it is the weight of watches that average over all rows."""
+    if isinstance(deltas, RowBlock):
+        values = np.concatenate([deltas.values, np.ones((len(deltas.t), 1))], axis=1)
+        return RowBlock(deltas.t, deltas.hash, deltas.group, values, deltas.keys)
+    sums = np.concatenate([deltas.sums, deltas.rows[:, None].astype(np.float64)], axis=1)
+    return PaneDeltas(deltas.sub, deltas.group, deltas.rows, sums, deltas.keys)
+
+
+@dataclass(slots=True, eq=False)
+class SiteWatch:
+    """A watch under its number: what the coordinator said of it, its data, and, once it is measured, its machine."""
+
+    number: int
+    install: Install
+    plan: WatchPlan
+    data: WatchData
+    settled: int | None = None
+    shape: Shape | None = None
+    machine: Site | None = None
+    numbering: Numbering | None = None
+    waiting: list[Message] = field(default_factory=list)  # until its groups have numbers
+    asked: set[str] = field(default_factory=set)
+    offered: object = None  # what was last offered and counted, on this link
+    counted: object = None
+
+    @property
+    def grouped(self) -> bool:
+        """Has it groups?"""
+        return self.plan.grouping is not None
+
+    def start(self, site: int, session: int) -> None:
+        """Make the machine, unless the watch is paused or was not measured yet."""
+        install, keeper = self.install, self.data.keeper
+        if install.measure is None or install.begin is None or install.paused:
+            return
+        self.shape = shape_of(self.plan, install.measure)
+        begin = install.begin if self.settled is None else max(install.begin, self.settled)
+        if keeper.started_at is not None:
+            begin = max(begin, keeper.started_at)
+        if keeper.oldest is not None and keeper.oldest > (keeper.begin or 0):
+            begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
+        self.machine = Site(
+            site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, history=HISTORY,
+            begin=begin, session=session - 1,
+        )  # fmt: skip
+        self.numbering = Numbering(keeper.number) if self.grouped else None
+
+    def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
+        """A pane is closed, with these sums around the site's own centres."""
+        machine, shape, measure = self.machine, self.shape, self.install.measure
+        assert machine is not None
+        assert shape is not None
+        assert measure is not None
+        moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
+        vectors, weights = shape.vectors(moved)
+        machine.grow_groups(len(vectors))
+        return machine.close_pane(pane, vectors, weights)
+
+    def catch_up(self) -> list[Message]:
+        """Close in the machine what is closed in the windows."""
+        machine, keeper = self.machine, self.data.keeper
+        out: list[Message] = []
+        if machine is None or keeper.closed is None:
+            return out
+        begin, oldest = keeper.begin, keeper.oldest
+        nothing: FloatArray = np.zeros((len(keeper.keys), keeper.dimension))
+        for pane in range(machine.closed + 1, keeper.closed + 1):
+            if begin is None or pane < begin:  # before its first row the site held nothing
+                out += self.close(pane, nothing)
+            elif oldest is not None and pane >= oldest:
+                out += self.close(pane, keeper.vector(pane)[0])
+        return out
+
+
+def read_watch(number: int, install: Install, data: dict[str, WatchData]) -> SiteWatch:
+    """The watch, with the data that another of its kind has already, or with new."""
+    plan = parse_watch(install.text)
+    key = data_key(plan)
+    if key not in data:
+        data[key] = WatchData(plan)
+    return SiteWatch(number, install, plan, data[key])

@@ -21,6 +21,7 @@ def folder_of(tmp_path: Path, parts: list[dict[str, Any]], **meta: Any) -> Path:
     rows = kept = 0
     for number, columns in enumerate(parts):
         table = pa.table(columns)
+        table = table.append_column("key", pa.array(range(table.num_rows), pa.int64()))
         rows, kept = rows + table.num_rows, kept + sum(table.column("keep").to_pylist())
         pq.write_table(table, tmp_path / "events" / f"part-{number:05d}-x.parquet")
     story = {

@@ -91,10 +91,15 @@ def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:
     dimension, count = len(plan.statistics), len(plan.centres)
     keys = np.concatenate([np.empty(0, dtype=np.int64), *(sample.keys for sample in samples)])
     least = np.argsort(keys, kind="stable")[:SAMPLE]
-    seen = np.concatenate([np.empty((0, count)), *(sample.centres.reshape(-1, count) for sample in samples)])[least]
+    seen = np.concatenate(
+        [np.empty((0, count)), *(sample.centres.reshape(len(sample.keys), count) for sample in samples)]
+    )[least]
     centres = np.array([_centre(column) for column in seen.T], dtype=np.float64)
-    around = [shifted(sample.values, plan.shifts, sample.at, centres) for sample in samples]
-    values = np.concatenate([np.empty((0, dimension)), *(each.reshape(-1, dimension) for each in around)])[least]
+    around = [
+        shifted(sample.values.reshape(len(sample.keys), dimension), plan.shifts, sample.at, centres)
+        for sample in samples
+    ]
+    values = np.concatenate([np.empty((0, dimension)), *(each for each in around)])[least]
     return Measure(centres, units_of(values.T, still=_STILL))
 
 

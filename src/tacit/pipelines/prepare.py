@@ -3,7 +3,8 @@
 The folder holds ``meta.json`` and ``events/part-*.parquet``; read in name order the parts are in the order of
 (time, row hash), ties broken by every column that is written, so that the same rows give the same recording whatever
 files they came from. Columns: ``t`` (microseconds UTC), ``site`` (left out under round robin: the loader counts),
-``keep`` (WHERE holds), ``p0`` … (contributions), under GROUP BY EACH also ``a0`` … (contributions to groups whose
+``keep`` (WHERE holds), ``p0`` … (contributions), ``key`` (the order in which rows are sampled), ``c0`` … (values of
+the expressions that are centred), under GROUP BY EACH also ``a0`` … (contributions to groups whose
 member the row lacks) and ``members``, under GROUP BY ``grp``.
 
 Rows without a time or a site are left out and counted. A recording that fails leaves nothing behind: it is written
@@ -24,7 +25,7 @@ from pyspark.sql import functions as sf
 
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.schema_check import check_columns
-from tacit.pipelines.contributions import DRAWS, centre_draws, contribution, where
+from tacit.pipelines.contributions import DRAWS, centre_draws, centre_values, contribution, sample_key, where
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.files import Paths, SourceFile, find_files
 from tacit.pipelines.fingerprint import FORMAT, fingerprint, recorded_mark
@@ -196,6 +197,8 @@ def _event_columns(plan: WatchPlan, rule: SiteRule, centres: tuple[float, ...]) 
     if rule.kind != "round_robin":
         chosen.append(sf.col(_SITE_INDEX).alias("site"))
     chosen += [contribution(each.present, centres, keep).alias(f"p{i}") for i, each in enumerate(plan.statistics)]
+    chosen.append(sample_key(plan, sf.col(_T), keep).alias("key"))
+    chosen += [value.alias(f"c{i}") for i, value in enumerate(centre_values(plan, keep))]
     if isinstance(plan.grouping, ByMember):
         chosen += [contribution(each.absent, centres, keep).alias(f"a{i}") for i, each in enumerate(plan.statistics)]
         chosen.append(sf.col(MEMBERS).alias("members"))

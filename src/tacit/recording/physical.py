@@ -12,15 +12,18 @@ import numpy as np
 from tacit.functions.expressions import Expression
 from tacit.functions.goals import Goal
 from tacit.functions.monitor import Monitor
-from tacit.language.plan import WatchPlan
-from tacit.language.shape import units_of, vector_form
+from tacit.functions.statistics import shifted
+from tacit.language.plan import SECOND_US, WatchPlan
+from tacit.language.shape import SAMPLE, measure_of, units_of, vector_form
 from tacit.protocols._kernels import ONE_GROUP, PER_KEY, PER_MEMBER
 from tacit.recording.stream import Recording
 from tacit.vocabulary import FloatArray, IntArray
+from tacit.wire.control import Measure, Sample
 
-__all__ = ["Physical", "physical_plan"]
+__all__ = ["Physical", "first_measure", "physical_plan"]
 
 _HEAD = 1_000  # rows looked at before all are
+_FAR = 1_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,24 @@ class Physical:
         return int(self.rows.shape[1]) - int(self.weighted)
 
 
-def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True) -> Physical:
-    """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted."""
+def physical_plan(
+    plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True, measure: Measure | None = None
+) -> Physical:
+    """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted.
+
+    With a ``measure`` everything is as live: its centres and units, and no column is taken for another.
+    """
     order, _ = recording.by_site
     present, absent = recording.present, recording.absent
-    shape = vector_form(plan, merged=_equal_columns(present, absent), form=form)
+    if measure is not None:
+        present = shifted(present, plan.shifts, np.array(recording.centres), measure.centres)
+    merged = _equal_columns(present, absent) if measure is None else None
+    shape = vector_form(plan, merged=merged, form=form)
     kept, weights = list(shape.kept), None if shape.weights is None else list(shape.weights)
     columns = _columns(present, kept, weights, order)
     others = np.zeros((len(columns), 0)) if absent is None else _columns(absent, kept, weights, order)
     scale = units_of(columns[: len(kept)]) if units else np.ones(len(kept))
+    scale = scale if measure is None else measure.units[kept]
     exact = _whole(columns) and _whole(others)
     rows, shared = (_in_units(each, scale) for each in (columns, others))
     if absent is not None:
@@ -67,6 +79,30 @@ def physical_plan(plan: WatchPlan, recording: Recording, *, form: str = "auto", 
         shape.goal, shape.outputs, shape.monitor(scale), shape.weighted, mode, rows, shared, group, pointer, member,
         len(recording.sites), groups, scale, exact,
     )  # fmt: skip
+
+
+def first_measure(plan: WatchPlan, recording: Recording) -> Measure | None:
+    """The measure that a live watch takes from its first pane, over these rows; None where there is none to take.
+
+    A live watch whose first pane tells nothing of its later ones has poor centres. Whoever has all rows need not:
+    centres that are far out are replaced, so that no digits are lost.
+    """
+    if recording.key is None or recording.centred is None or recording.member is not None or not len(recording.t):
+        return None
+    pane_us = int(plan.window.every.duration_us or SECOND_US)
+    rows = slice(0, int(np.searchsorted(recording.t, (recording.t[0] // pane_us + 1) * pane_us)))
+    keys = recording.key[rows]
+    least = np.argsort(keys, kind="stable")[:SAMPLE]
+    at = np.array(recording.centres)
+    measure = measure_of(plan, [Sample(keys[least], recording.present[least], at, recording.centred[least])])
+    spread = np.array([_usual_spread(column) for column in recording.centred.T])
+    far = np.abs(measure.centres - at) > _FAR * spread
+    return Measure(np.where(far, at, measure.centres), measure.units)
+
+
+def _usual_spread(values: FloatArray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.subtract(*np.quantile(finite, [0.75, 0.25]))) if len(finite) else 0.0
 
 
 def _equal_columns(present: FloatArray, absent: FloatArray | None) -> dict[int, int]:

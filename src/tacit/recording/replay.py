@@ -18,7 +18,7 @@ from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
 from tacit.recording.engine import Engine, Outcome
 from tacit.recording.observer import judge, rows_change_at
-from tacit.recording.physical import Physical, physical_plan
+from tacit.recording.physical import Physical, first_measure, physical_plan
 from tacit.recording.report import Report, alerts_of
 from tacit.recording.stream import Recording
 from tacit.recording.updates import Updates, pane_messages, updates_of
@@ -62,7 +62,8 @@ def replay_recording(
         raise OptionError(f"there is no zone named {zone!r}; choose one of {', '.join(ZONES)}")
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
-    physical = physical_plan(plan, recording, form=form)
+    measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
+    physical = physical_plan(plan, recording, form=form, measure=measure)
     engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed)
     outcome = engine.run(progress)
     seconds = clock.perf_counter() - begin

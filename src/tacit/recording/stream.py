@@ -50,6 +50,8 @@ class Recording:
     rows: int = 0  # rows with a time and a site
     kept: int = 0  # of these, rows that pass WHERE: N
     left_out: Mapping[str, int] = field(default_factory=dict)
+    key: Longs | None = None  # (N,) rows with the least keys are sampled
+    centred: Floats | None = None  # (N, k) values of the expressions that are centred; nan: none
 
     @property
     def dimension(self) -> int:
@@ -175,6 +177,8 @@ def load(folder: Path | str) -> Recording:
         rows=int(meta["rows"]),
         kept=int(meta["kept"]),
         left_out=dict(meta["left_out"]),
+        key=_owned(table.column("key"), np.int64),
+        centred=_matrix(table, "c", len(meta["centres"])),
     )
     recording.check()
     return recording

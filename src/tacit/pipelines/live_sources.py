@@ -100,7 +100,7 @@ def _kafka(spark: SparkSession, source: TableSource) -> DataFrame:
     try:
         messages = reader.load()
     except PySparkException as error:
-        if "kafka" in str(error.getCondition() or "") + str(error) and "find the data source" in str(error):
+        if "Failed to find data source: kafka" in str(error).replace("the data", "data"):
             raise OptionError(
                 f"Spark was started without its Kafka connector; start it with packages {packages_for(source)[0]}"
             ) from None

@@ -222,3 +222,85 @@ def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path
 def test_cores_must_be_positive(cores: int) -> None:
     with pytest.raises(OptionError, match="cores is"):
         open_session(cores=cores)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
+def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_path: Path) -> None:
+    """Also while a batch is being taken: it comes again, with its number, and no row is lost or doubled."""
+    program = """
+        import os, signal, threading, time
+        from pathlib import Path
+        from tacit.pipelines.live_sources import TableSource
+        from tacit.pipelines.session import close_session, java_alive, open_session
+        from tacit.pipelines.streaming import StreamingTable
+
+        Path("in").mkdir()
+
+        def put(name, *rows):
+            Path("in", name + ".part").write_text("ts,v\\n" + "".join(f"{ts},{v}\\n" for ts, v in rows))
+            Path("in", name + ".part").rename(Path("in", name + ".csv"))
+
+        def until(ready):
+            end = time.monotonic() + 60
+            while not ready():
+                assert time.monotonic() < end, "waited too long"
+                time.sleep(0.02)
+
+        def table(spark, on_batch):
+            source = TableSource("files", path="in")
+            made = StreamingTable(
+                spark, "air", source, time="ts", checkpoint=Path("checkpoint"), trigger_s=0.1, on_batch=on_batch
+            )
+            made.start()
+            return made
+
+        seen, inside, ids = {}, threading.Event(), set()
+
+        def take(number, batch):
+            ids.add(air.checkpoint_id())
+            seen[number] = seen.get(number, []) + [batch.rows]
+
+        def linger(number, batch):
+            inside.set()
+            time.sleep(1.0)
+            take(number, batch)
+
+        def kill(spark):
+            java = spark.sparkContext._gateway.proc.pid
+            os.kill(java, signal.SIGKILL)
+            until(lambda: not air.alive())
+            assert not java_alive(spark)
+            assert not air.is_idle()
+            assert str(air.failure()).startswith("table air: Spark's Java process has ended"), air.failure()
+            air.stop()
+
+        put("a", (1, 2.0), (2, 3.0))
+        spark = open_session("first", cores=1, memory="512m")
+        air = table(spark, take)
+        until(air.is_idle)
+        assert seen == {0: [2]} and air.failure() is None, (seen, air.failure())
+        put("b", (3, 1.0))
+        kill(spark)
+        close_session(spark)
+
+        spark = open_session("second", cores=1, memory="512m")
+        air = table(spark, linger)
+        inside.wait(60)
+        kill(spark)
+
+        spark = open_session("third", cores=1, memory="512m")  # the second was never closed
+        air = table(spark, take)
+        until(air.is_idle)
+        put("c", (4, 1.0), (5, 1.0), (6, 1.0))
+        until(lambda: 2 in seen and air.is_idle())
+        assert seen == {0: [2], 1: [1], 2: [3]} and len(ids) == 1, (seen, ids)
+        air.stop()
+        assert (air.alive(), air.is_idle(), air.failure()) == (False, False, None)
+        close_session(spark)
+        leftover = [each.name for each in threading.enumerate() if not each.daemon]
+        assert leftover == ["MainThread"], leftover
+    """
+    done = run(program, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert processes_of(tmp_path) == []

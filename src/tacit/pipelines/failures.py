@@ -9,23 +9,26 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 
-from tacit.vocabulary.errors import DataError, SentenceError, TacitError
+from tacit.vocabulary.errors import DataError, MachineError, SentenceError, TacitError
 
-__all__ = ["one_sentence", "translate"]
+__all__ = ["one_sentence", "translate", "translate_java"]
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _DEPTH = 10
+_HEADER, _DAMAGED = "CSV header does not conform", "it is damaged or not what its name says"
 _TYPES = {"DOUBLE": "a number", "FLOAT": "a number", "INT": "a whole number", "BIGINT": "a whole number"}
 
 
@@ -35,11 +38,8 @@ def one_sentence() -> Iterator[None]:
 
     PySpark also writes each error, with its Java trace, to standard error; inside it does not.
     """
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    levels = [logger.level for logger in loggers]
     handled = sys.exception()
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    _hush.enter()
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -47,8 +47,32 @@ def one_sentence() -> Iterator[None]:
             raise ending from None
         raise translate(error) from None
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        _hush.leave()
+
+
+class _Hush:
+    """PySpark's loggers, silent while any thread is inside :func:`one_sentence`."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._levels = threading.Lock(), 0, dict[Any, int]()
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._levels = {logger: logger.level for logger in map(PySparkLogger.getLogger, _LOGGERS)}
+                for logger in self._levels:
+                    logger.setLevel(logging.CRITICAL + 1)
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for logger, level in self._levels.items():
+                    logger.setLevel(level)
+
+
+_hush = _Hush()
 
 
 def _interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
@@ -64,6 +88,8 @@ def _interruption(error: BaseException, handled: BaseException | None) -> BaseEx
 
 def translate(error: Exception) -> TacitError:
     """The :class:`TacitError` that says what a Spark error means to the user."""
+    if isinstance(error, Py4JNetworkError):
+        return MachineError("Spark's Java process has ended, or does not answer")
     condition, parameters, message = _story(error)
     kind = condition.split(".")[0]
     if kind in ("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD"):
@@ -87,12 +113,22 @@ def translate(error: Exception) -> TacitError:
     if kind == "FAILED_READ_FILE":
         found = _READ_FILE.search(message)
         path = unquote(parameters.get("path", "") or (found.group(1) if found else "a file"))
-        return DataError(f"cannot read {re.sub('^file:/*', '/', path)}: it is damaged or not what its name says")
+        why = "its header is not that of the others" if _HEADER in _causes(error) else _DAMAGED
+        return DataError(f"cannot read {re.sub('^file:/*', '/', path)}: {why}")
     if isinstance(error, AnalysisException):
         return SentenceError(f"Spark cannot work with this sentence: {_first_sentence(message)}")
     if kind and kind != "INTERNAL_ERROR":
         return DataError(f"Spark stopped at a row: {_first_sentence(message)}")
     return TacitError(f"Spark failed: {_first_sentence(message)}")
+
+
+def translate_java(java: Any) -> TacitError:
+    """As :func:`translate`, of a Java exception that ended a streaming query: what matters is its cause."""
+    for _ in range(_DEPTH):
+        if java.getCause() is None or (_CONDITION.search(str(java.toString())) and "STREAM_FAILED" not in str(java)):
+            break
+        java = java.getCause()
+    return translate(convert_exception(java))
 
 
 def _story(error: Exception) -> tuple[str, dict[str, str], str]:
@@ -117,6 +153,17 @@ def _cause(java: Any) -> Any:
             break
         java = java.getCause()
     return java
+
+
+def _causes(error: Exception) -> str:
+    """What Java says of an error and of those it came from."""
+    java, told = getattr(error, "_origin", None) or getattr(error, "java_exception", None), []
+    for _ in range(_DEPTH):
+        if java is None:
+            break
+        told.append(str(java.toString()))
+        java = java.getCause()
+    return "\n".join(told)
 
 
 def _first_sentence(message: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["Paths", "SourceFile", "find_files", "kind_of"]
+__all__ = ["Paths", "SourceFile", "files_inside", "find_files", "kind_of"]
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -91,6 +91,14 @@ def _one(path: Path) -> list[SourceFile]:
 
 
 def _inside(folder: Path) -> list[SourceFile]:
+    files = files_inside(folder)
+    if not files:
+        raise DataError(f"the folder {folder} holds no data file; {_READS}")
+    return files
+
+
+def files_inside(folder: Path) -> list[SourceFile]:
+    """The data files in a folder, to any depth, of whatever kinds."""
     files = []
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
@@ -99,6 +107,4 @@ def _inside(folder: Path) -> list[SourceFile]:
         if kind is not None and not hidden and path.is_file():
             partitioned = any("=" in part for part in inner.parts[:-1])
             files.append(SourceFile(path, kind, folder if partitioned else None))
-    if not files:
-        raise DataError(f"the folder {folder} holds no data file; {_READS}")
     return files

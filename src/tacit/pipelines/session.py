@@ -1,10 +1,11 @@
-"""One quiet, local Spark per process: opened with the settings tacit needs, closed without a trace.
+"""One quiet Spark per process, here or on a cluster: opened with the settings tacit needs, closed without a trace.
 
 - Spark's log, Java's warnings and the Python workers' output go to a file in a private folder; nothing reaches the
   user unless ``TACIT_SPARK_LOG=1`` or ``verbose=True``.
 - Nothing listens beyond loopback, and Spark's web page is off.
 - Time is UTC whatever the machine's zone is.
 - Everything that Spark writes for itself lies in the private folder, which goes away with the session.
+- A Spark whose Java was killed is closed like any other, and the next one can be opened in the same process.
 - An interrupt (or SIGTERM) that comes while Spark starts waits until Java can be told to stop, and then leaves neither
   Java nor the folder behind, whoever called.
 """
@@ -12,31 +13,39 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
-import traceback
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from tacit.pipelines.endings import end_java, forget_session, java_in
 from tacit.pipelines.java import Java, find_java
+from tacit.pipelines.masters import cluster_settings
 from tacit.pipelines.signals import deliver, signals_wait
 from tacit.vocabulary.errors import MachineError, OptionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["close_session", "open_session"]
+__all__ = ["close_session", "java_alive", "open_session", "session_beside"]
 
-_EXIT_TIMEOUT_S = 10.0
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_SESSION_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.codegen.hugeMethodLimit",
+    "spark.sql.execution.arrow.pyspark.enabled",
+    "spark.sql.shuffle.partitions",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +70,14 @@ def open_session(
     shuffle_partitions: int | None = None,
     short_work: bool = True,
     verbose: bool = False,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    packages: Sequence[str] = (),
 ) -> SparkSession:
     """A Spark session in this process.
 
     A process has one Spark. If it has one already, whoever started it, the answer is a new session of that one with
-    tacit's own settings, and `cores`, `memory` and `short_work` have no effect.
+    tacit's own settings, and `cores`, `memory`, `short_work`, `master`, `conf` and `packages` have no effect.
 
     Args:
         name: what the session is called in Spark's log.
@@ -75,7 +87,15 @@ def open_session(
         short_work: compile Java quickly rather than well. A session starts sooner and jobs of seconds end sooner;
             jobs of minutes are better off without.
         verbose: let Spark's log through to standard error.
+        master: the cluster to run on, such as ``"spark://127.0.0.1:7077"``; here, with `cores`, unless told.
+        conf: settings of Spark by name, for clusters. Those that would let anything listen beyond loopback without
+            authentication and encryption are refused.
+        packages: Java packages to fetch, as ``"group:name:version"``.
     """
+    conf = dict(conf or {})
+    master = master or conf.get("spark.master")
+    cluster = cluster_settings(master, conf, packages)
+    shuffle_partitions = shuffle_partitions or (int(conf.get("spark.cores.max", 0)) if master else 0)
     session_settings = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.codegen.hugeMethodLimit": "8000",  # longer generated methods are never compiled by the JVM
@@ -84,12 +104,29 @@ def open_session(
     }
     spark = _running_session()
     if spark is None:
-        spark = _start(name, cores, memory, session_settings, short_work, verbose or _log_wanted())
+        where = master or f"local[{cores}]"
+        settings = session_settings | cluster
+        spark = _start(name, where, memory, settings, short_work, verbose or _log_wanted())
     else:
         spark = spark.newSession()
         for key, value in session_settings.items():
             spark.conf.set(key, value)
     return spark
+
+
+def session_beside(spark: SparkSession) -> SparkSession:
+    """Another session of the same Spark, with the same settings of tacit's but views and settings of its own."""
+    beside = spark.newSession()
+    for key in _SESSION_SETTINGS:
+        beside.conf.set(key, spark.conf.get(key) or "")
+    return beside
+
+
+def java_alive(spark: SparkSession) -> bool:
+    """Whether Spark's Java is still there, as far as this process can see; it does not ask Java anything."""
+    gateway = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None) if gateway is not None else None
+    return process is None or process.poll() is None
 
 
 def close_session(spark: SparkSession) -> None:
@@ -102,11 +139,26 @@ def close_session(spark: SparkSession) -> None:
         return
     owned, _owned = _owned, None
     try:
-        owned.session.stop()
+        _stop(owned)
     finally:
-        _end_java(owned.gateway.proc, owned.gateway)
+        forget_session(owned.session)
+        end_java(owned.gateway.proc, owned.gateway)
         shutil.rmtree(owned.folder, ignore_errors=True)
         _restore_interrupt(owned)
+
+
+def _stop(owned: _Owned) -> None:
+    """Stop Spark, unless its Java is gone: then there is nobody to tell, and asking is an error."""
+    from py4j.protocol import Py4JError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # PySpark's own, when Java ends while it is asked
+            if owned.gateway.proc.poll() is None:
+                owned.session.stop()
+    except (Py4JError, OSError):
+        if owned.gateway.proc.poll() is None:
+            raise
 
 
 def _restore_interrupt(owned: _Owned) -> None:
@@ -139,13 +191,15 @@ def _running_session() -> SparkSession | None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    if _owned is not None and _owned.gateway.proc.poll() is not None:
+        close_session(_owned.session)  # its Java was killed
     if _owned is not None and SparkContext._active_spark_context is not None:
         return _owned.session
     return SparkSession.getActiveSession()
 
 
 def _start(
-    name: str, cores: Literal["*"] | int, memory: str, settings: dict[str, str], short_work: bool, verbose: bool
+    name: str, master: str, memory: str, settings: dict[str, str], short_work: bool, verbose: bool
 ) -> SparkSession:
     global _owned
     try:
@@ -158,11 +212,15 @@ def _start(
     java = find_java()
     folder = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
     conf = SparkConf(loadDefaults=False)
-    conf.setAppName(name).setMaster(f"local[{cores}]")
-    for key, value in (_settings(folder, memory, java, short_work, verbose) | settings).items():
+    conf.setAppName(name).setMaster(master)
+    ours = _settings(folder, memory, java, short_work, verbose)
+    options = " ".join(each[_JAVA_OPTIONS] for each in (ours, settings) if _JAVA_OPTIONS in each)
+    for key, value in (ours | settings | {_JAVA_OPTIONS: options}).items():
         conf.set(key, value)
     log_path = folder / "spark.log"
     gateway: Any = None
+    if not verbose:
+        _hush_py4j()
     on_interrupt = signal.getsignal(signal.SIGINT)
     with signals_wait() as waiting:
         try:
@@ -170,7 +228,7 @@ def _start(
                 gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
                 session = SparkSession(SparkContext(conf=conf, gateway=gateway))
         except BaseException as error:
-            _end_java(_java_in(error, launch_gateway) if gateway is None else gateway.proc, gateway)
+            end_java(java_in(error, launch_gateway) if gateway is None else gateway.proc, gateway)
             reason = _last_words(log_path)
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, Exception):
@@ -191,9 +249,7 @@ def _settings(folder: Path, memory: str, java: Java, short_work: bool, verbose: 
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     return {
         "spark.driver.memory": memory,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": shlex.join(options),
+        _JAVA_OPTIONS: shlex.join(options),
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
@@ -241,6 +297,16 @@ def _environment(java: Java, folder: Path) -> Iterator[None]:
                 os.environ[key] = value
 
 
+def _hush_py4j() -> None:
+    """Py4J logs every error that it also raises, in part through the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
 def _outputs(log: IO[bytes], verbose: bool) -> dict[str, Any]:
     return {} if verbose else {"stdout": log, "stderr": log}
 
@@ -253,36 +319,3 @@ def _last_words(log_path: Path) -> str:
         return ""
     telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
     return f" ({telling[0][:300]})" if telling else ""
-
-
-def _java_in(error: BaseException, launch: Any) -> Any:
-    """The Java that PySpark had started when it was cut short: only the frame it was started in knows of it."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is launch.__code__:
-            return frame.f_locals.get("proc")
-    return None
-
-
-def _end_java(process: Any, gateway: Any) -> None:
-    """Java ends when its standard input does; one that will not, or that never came to listen, is ended."""
-    _forget_gateway()
-    if gateway is not None:
-        gateway.shutdown()
-    if process is None:
-        return
-    process.stdin.close()
-    try:
-        process.wait(0 if gateway is None else _EXIT_TIMEOUT_S)
-    except BaseException as error:
-        process.kill()
-        process.wait()
-        if not isinstance(error, subprocess.TimeoutExpired):
-            raise
-
-
-def _forget_gateway() -> None:
-    """PySpark keeps the Java it started for good; the next session must start its own."""
-    from pyspark import SparkContext
-
-    SparkContext._gateway = None
-    SparkContext._jvm = None

@@ -23,7 +23,7 @@ from tacit.pipelines.files import Paths, SourceFile, find_files
 from tacit.pipelines.text_checks import check_csv, check_json, no_rows, spark_path
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["read_data", "read_files"]
+__all__ = ["from_nanoseconds", "read_data", "read_files"]
 
 
 def read_data(spark: SparkSession, paths: Paths) -> DataFrame:
@@ -78,10 +78,11 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     frame = _scan(spark.read.format("parquet"), files)
     # Arrow also says nanoseconds of the old 96-bit timestamps that Spark writes; those Spark reads as they are.
     numbers = [name for name in sorted(nanoseconds) if frame.schema[name].dataType == LongType()]
-    return frame.withColumns({name: _from_nanoseconds(name) for name in numbers}) if numbers else frame
+    return frame.withColumns({name: from_nanoseconds(name) for name in numbers}) if numbers else frame
 
 
-def _from_nanoseconds(name: str) -> Column:
+def from_nanoseconds(name: str) -> Column:
+    """A column of nanoseconds since 1970 as timestamps."""
     value = column(name)
     return sf.timestamp_micros(((value - sf.pmod(value, sf.lit(1000))) / 1000).cast("bigint"))
 

@@ -23,7 +23,7 @@ from pyspark.sql import types as st
 from tacit.pipelines.columns import column
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["check_csv", "check_json", "no_rows", "spark_path"]
+__all__ = ["check_csv", "check_json", "holds_array", "no_rows", "spark_path"]
 
 _BAD = "__tacit_bad"
 _SHOWN = 60  # characters of a bad line that an error shows
@@ -67,7 +67,7 @@ def check_csv(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
 
 def check_json(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
     """A reader for JSON: one object per line, or files that are one array of objects."""
-    whole = any(_start(path).lstrip(_BOM + b" \t\r\n").startswith(b"[") for path in paths)
+    whole = any(map(holds_array, paths))
     if whole:
         _check_names(paths)
     text = spark.read.format("text").option("wholetext", whole).load([spark_path(path) for path in paths])
@@ -105,6 +105,11 @@ def check_json(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
     reader = spark.read.format("json").option("multiLine", whole).option("inferTimestamp", True)
     reader = reader.option("timeZone", "UTC").option("mode", "FAILFAST")
     return reader.schema(reader.load([spark_path(path) for path in paths]).schema)
+
+
+def holds_array(path: Path) -> bool:
+    """Is the JSON file one array of objects, rather than one object per line?"""
+    return _start(path).lstrip(_BOM + b" \t\r\n").startswith(b"[")
 
 
 def _look_at_csv(spark: SparkSession, paths: Sequence[Path], *, lines: bool) -> tuple[DataFrameReader, list[Row]]:

@@ -1,0 +1,95 @@
+"""A folder that grows, as a streaming DataFrame: Parquet, CSV or JSON files, each read once.
+
+The columns are those of the files that are there at first, unless a schema is given: a folder that is still empty
+needs one. Only files of the folder's kind count, by their names; so a file that is still being written belongs under
+another name (``.part``) until it is complete. Times without a zone are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+
+from tacit.pipelines.files import SourceFile, files_inside
+from tacit.pipelines.sources import from_nanoseconds, read_files
+from tacit.pipelines.text_checks import holds_array, spark_path
+from tacit.vocabulary.errors import DataError, OptionError
+
+__all__ = ["open_files"]
+
+_LOOKED_AT = 16  # files that the columns are taken from
+_NAMES = {"parquet": "*.parquet", "csv": "*.csv{,.gz,.bz2}", "json": "*.{json,jsonl,ndjson}{,.gz,.bz2}"}
+_READ_AS = {
+    # A header that differs from the columns is an error, not values in wrong columns.
+    "csv": {"header": "true", "timeZone": "UTC", "escape": '"', "enforceSchema": "false"},
+    "json": {"timeZone": "UTC"},
+    "parquet": {},
+}
+# Spark forgets files so much older than the newest, to keep its list of files that it has seen short; one that is then
+# copied in with its old time would never be read.
+_FILE_AGE_MAX = "365d"
+
+
+def open_files(
+    spark: SparkSession, folder: str, *, kind: str | None, schema: st.StructType | None, options: Mapping[str, str]
+) -> DataFrame:
+    """The files of a folder as a stream; ``kind`` is parquet, csv or json, and by default what the files' names say."""
+    if kind is not None and kind not in _NAMES:
+        raise OptionError(f"a table's format is {kind!r}, but must be one of {', '.join(_NAMES)}")
+    if "://" in folder and not folder.startswith("file://"):
+        return _open_elsewhere(spark, folder, kind, schema, options)
+    path = Path(folder.removeprefix("file://")).expanduser().absolute()
+    if not path.is_dir():
+        raise DataError(f"{path} is not a folder; a table of files needs one that they come into")
+    files = _first_files(path, kind)
+    if not files and (kind is None or schema is None):
+        raise DataError(
+            f"the folder {path} holds no {kind or 'data'} file yet, so its columns are not known; give a format and a "
+            "schema, as in 'ts TIMESTAMP, value DOUBLE', or put a first file there"
+        )
+    kind = kind or files[0].kind
+    chosen = {**_READ_AS[kind], "pathGlobFilter": _NAMES[kind], "maxFileAge": _FILE_AGE_MAX}
+    if not any(file.root for file in files):  # else the names of folders hold values, and Spark reads those
+        chosen["recursiveFileLookup"] = "true"
+    if kind == "json" and any(holds_array(file.path) for file in files):
+        chosen["multiLine"] = "true"
+    known = schema or read_files(spark, files).schema
+    written = known if schema is not None or kind != "parquet" else _as_written(spark, files)
+    reader = spark.readStream.format(kind).options(**{**chosen, **options}).schema(written)
+    numbers = [a.name for a in written if a.dataType == st.LongType() != known[a.name].dataType]
+    frame = reader.load(spark_path(path))
+    return frame.withColumns({name: from_nanoseconds(name) for name in numbers}) if numbers else frame
+
+
+def _first_files(path: Path, kind: str | None) -> list[SourceFile]:
+    """Some files that are there already; those without content say nothing."""
+    found = [file for file in files_inside(path) if kind in (None, file.kind) and file.path.stat().st_size]
+    kinds = sorted({file.kind for file in found})
+    if len(kinds) > 1:
+        raise DataError(f"the folder {path} holds {' and '.join(kinds)} files; say which format the table has")
+    return found[:_LOOKED_AT]
+
+
+def _as_written(spark: SparkSession, files: Sequence[SourceFile]) -> st.StructType:
+    """The columns as Spark's own reader sees them: nanoseconds, which it has no type for, as whole numbers."""
+    reader = spark.read
+    if files[0].root is not None:
+        reader = reader.option("basePath", f"file://{files[0].root}")
+    return reader.parquet(*(spark_path(file.path) for file in files)).schema
+
+
+def _open_elsewhere(
+    spark: SparkSession, folder: str, kind: str | None, schema: st.StructType | None, options: Mapping[str, str]
+) -> DataFrame:
+    """A folder in a store that this machine does not see as files: Spark looks there itself."""
+    if kind is None:
+        raise OptionError(f"{folder} is not on this machine's file system; say its format, one of {', '.join(_NAMES)}")
+    read_as = {**_READ_AS[kind], "pathGlobFilter": _NAMES[kind]}
+    if schema is None:
+        infer = {"inferSchema": "true"} if kind == "csv" else {"inferTimestamp": "true"} if kind == "json" else {}
+        schema = spark.read.format(kind).options(**{**read_as, **infer}).load(folder).schema
+    wanted = {**read_as, "maxFileAge": _FILE_AGE_MAX, **options}
+    return spark.readStream.format(kind).options(**wanted).schema(schema).load(folder)

@@ -1,4 +1,4 @@
-"""A coordinator's port and sites on real sockets, with what happened to them on record. Nothing here sleeps to be safe."""
+"""A coordinator's port and sites on real sockets, with what happened to them on record."""
 
 from __future__ import annotations
 

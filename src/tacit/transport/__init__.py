@@ -1,4 +1,10 @@
-"""How messages travel: in memory, or through a simulated network with faults from a seed."""
+"""How messages travel: in memory, through a simulated network with faults from a seed, or over gRPC."""
+
+import os
+
+# gRPC writes its own log to the terminal, from C++. What a user must know, tacit says; set the variable to see more.
+# It is read when gRPC is imported, and whoever imports it from here comes through this door first.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from tacit.transport.memory import MemoryNetwork
 from tacit.transport.simulated import Faults, Outage, Partition, SimulatedNetwork

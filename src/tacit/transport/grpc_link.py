@@ -151,7 +151,10 @@ class SiteLink:
                 reading.result()
             except ProtocolError as error:
                 return Refusal(str(error), fatal=False), True
-            return await self._explain(await stream.code(), await stream.details()), True
+            code, details = await stream.code(), await stream.details()
+            if code is grpc.StatusCode.UNAVAILABLE:  # it was up: the next attempt finds out more
+                return Refusal(f"the coordinator at {self.address} broke off", fatal=False), True
+            return await self._explain(code, details), True
         finally:
             broken.cancel()
             await _cancel(reading, writing)

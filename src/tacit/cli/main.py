@@ -18,7 +18,7 @@ from tacit.vocabulary.errors import TacitError
 
 __all__ = ["COMMANDS", "app", "run"]
 
-COMMANDS = ("replay", "bench", "demo", "doctor")
+COMMANDS = ("init", "replay", "bench", "demo", "doctor", "reset")
 """Modules of this room that hold a command; each has ``register(app)``. Help lists them in this order."""
 
 INTERRUPTED = 130

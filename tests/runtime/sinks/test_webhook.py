@@ -8,12 +8,19 @@ import hmac
 import json
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from tacit.runtime.secret import Secret
 from tacit.runtime.sinks import Delivery, SinkError
@@ -183,6 +190,43 @@ def test_a_server_without_tls_is_not_trusted_with_https(receiver: Receiver) -> N
         send(WebhookSink(receiver.url.replace("http:", "https:")))
     assert caught.value.retry
     assert receiver.requests == []
+
+
+def test_a_certificate_must_be_of_a_trusted_authority_and_of_this_host(receiver: Receiver, tmp_path: Path) -> None:
+    certificate, key = _certificate(tmp_path, "localhost")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    receiver.socket = context.wrap_socket(receiver.socket, server_side=True)
+    url = f"https://localhost:{receiver.server_port}/"
+    with pytest.raises(SinkError, match="is not trusted: self-signed certificate") as caught:
+        send(WebhookSink(url))
+    assert caught.value.retry
+    with pytest.raises(SinkError, match="is not trusted: .*not valid for"):
+        send(WebhookSink(url.replace("localhost", "127.0.0.1"), ca=certificate))
+    assert receiver.requests == []
+    send(WebhookSink(url, ca=certificate))
+    assert receiver.ids == ["hot/1"]
+
+
+def _certificate(folder: Path, host: str) -> tuple[Path, Path]:
+    """A certificate that vouches for itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    paths = folder / "certificate.pem", folder / "key.pem"
+    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    paths[1].write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return paths
 
 
 def test_an_authority_that_cannot_be_read_is_said_at_the_start(tmp_path: Any) -> None:

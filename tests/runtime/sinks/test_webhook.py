@@ -201,7 +201,7 @@ def test_a_certificate_must_be_of_a_trusted_authority_and_of_this_host(receiver:
     with pytest.raises(SinkError, match="is not trusted: self-signed certificate") as caught:
         send(WebhookSink(url))
     assert caught.value.retry
-    with pytest.raises(SinkError, match="is not trusted: .*not valid for"):
+    with pytest.raises(SinkError, match=r"is not trusted: .*not valid for"):
         send(WebhookSink(url.replace("localhost", "127.0.0.1"), ca=certificate))
     assert receiver.requests == []
     send(WebhookSink(url, ca=certificate))

@@ -18,7 +18,9 @@ from tacit.vocabulary.errors import TacitError
 
 __all__ = ["COMMANDS", "app", "run"]
 
-COMMANDS = ("replay", "bench", "demo", "certs", "doctor")
+COMMANDS = (
+    "demo", "init", "up", "coordinator", "site", "watch", "replay", "bench", "certs", "doctor", "reset",
+)  # fmt: skip
 """Modules of this room that hold a command; each has ``register(app)``. Help lists them in this order."""
 
 INTERRUPTED = 130

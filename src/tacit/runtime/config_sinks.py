@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tacit.runtime.config_types import BesidePath, Name, Seconds, SecretValue, Section, Text
+from tacit.runtime.config_types import BesidePath, Name, Seconds, SecretOption, SecretValue, Section, Text
 
 __all__ = ["FileSinkConfig", "KafkaSinkConfig", "LogSinkConfig", "SinkConfig", "WebhookSinkConfig"]
 
@@ -75,7 +75,7 @@ class KafkaSinkConfig(_Sink):
     servers: Text = Field(description="Brokers to ask first, separated by commas.", examples=["kafka1:9092"])
     topic: Text = Field(description="The topic.", examples=["alerts"])
     timeout_seconds: Seconds = Field(10.0, description="How long to wait until all replicas have a message.")
-    options: Mapping[str, str | int | float | bool] = Field(
+    options: Mapping[str, SecretOption] = Field(
         default_factory=dict,
         repr=False,
         description='Further options of the kafka-python producer; a text may be "file:path" or "env:NAME".',

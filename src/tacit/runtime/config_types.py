@@ -21,6 +21,7 @@ __all__ = [
     "Name",
     "Port",
     "Seconds",
+    "SecretOption",
     "SecretValue",
     "Section",
     "Text",
@@ -104,6 +105,14 @@ def _secret(value: Any, info: ValidationInfo) -> Secret:
     return Secret(value, _folder(info))
 
 
+def _option(value: Any, info: ValidationInfo) -> Secret | int | float | bool:
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return Secret(value, _folder(info))
+    raise ValueError("must be a text, a number, true or false")
+
+
 def _no_number(value: Any) -> Any:
     if isinstance(value, bool):  # to pydantic true is the number 1
         raise ValueError("must be a number")
@@ -118,4 +127,5 @@ BesidePath = Annotated[Path, AfterValidator(_beside)]
 DataPath = Annotated[str, Field(min_length=1), AfterValidator(_data_path)]
 Duration = Annotated[str, AfterValidator(_duration)]
 Seconds = Annotated[float, BeforeValidator(_no_number), Field(gt=0, allow_inf_nan=False)]
+SecretOption = Annotated[Secret | int | float | bool, PlainValidator(_option)]
 SecretValue = Annotated[Secret, PlainValidator(_secret)]

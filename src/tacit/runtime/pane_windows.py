@@ -65,12 +65,14 @@ class PaneKeeper(WindowKeeper):
         self._keep(deltas, wanted)
 
     def _keep(self, deltas: PaneDeltas, which: BoolArray) -> tuple[str, ...]:
+        if not which.any():
+            return ()
         group, new = self._local(deltas.group[which], deltas.keys)
         sub, rows, sums = deltas.sub[which], deltas.rows[which], deltas.sums[which]
         piece = self._piece(sub * self.sub_us)
         order = np.lexsort((sub, group, piece))
         piece, group, rows, sums = piece[order], group[order], rows[order], sums[order]
-        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1])) if len(piece) else piece
+        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
         for lo, hi in zip(starts.tolist(), np.append(starts[1:], len(piece)).tolist(), strict=True):
             number = int(piece[lo])
             entries = (group[lo:hi], rows[lo:hi], sums[lo:hi])

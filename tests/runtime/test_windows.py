@@ -227,3 +227,136 @@ def test_a_keeper_says_what_the_definition_says(case, whole, forget, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_FORGET", forget)  # often enough for so few rows
         tell(case, whole, data)
+
+
+def deltas_of(times: list[int], keeper: WindowKeeper):
+    rows = [Row(t, t, "", (1.0, float(index))) for index, t in enumerate(times)]
+    return row_block(rows, D) if keeper.sub_us is None else pane_deltas(rows, keeper.sub_us, D)
+
+
+MINUTE = Window("time", Every(duration_us=10 * SECOND), duration_us=60 * SECOND)
+LAST_3 = Window("rows", Every(duration_us=10 * SECOND), rows=3)
+
+
+@pytest.mark.parametrize(
+    ("window", "sub_us"),
+    [
+        (MINUTE, 10 * SECOND),
+        (Window("time", Every(duration_us=7 * SECOND), duration_us=60 * SECOND), SECOND),
+        (Window("since", Every(duration_us=90 * SECOND), unit="minute"), 30 * SECOND),
+        (Window("since", Every(duration_us=5 * DAY), unit="month"), DAY),
+        (Window("all", Every(duration_us=7 * SECOND)), 7 * SECOND),
+        (LAST_3, None),
+        (Window("all", Every(rows=7)), None),
+    ],
+)
+def test_a_keeper_asks_for_sub_panes_at_which_its_windows_can_begin(window, sub_us):
+    keeper = window_keeper(window, D)
+    assert keeper.sub_us == sub_us
+    assert keeper.pane_us == (window.every.duration_us or SECOND)
+
+
+def test_a_window_of_too_many_sub_panes_is_refused_with_a_step_that_fits():
+    odd = Window("time", Every(duration_us=10 * SECOND + 1), duration_us=60 * SECOND)
+    with pytest.raises(SentenceError, match=r"60,000,000.*write EVERY 12 SECONDS"):
+        window_keeper(odd, D)
+    tiny = Window("time", Every(duration_us=1), duration_us=3 * SECOND)
+    with pytest.raises(SentenceError, match="write EVERY 3 MICROSECONDS"):
+        window_keeper(tiny, D)
+
+
+def test_a_window_is_full_when_its_rows_can_all_have_been_seen():
+    started, first_row, filled = (window_keeper(MINUTE, D) for _ in range(3))
+    started.start(600 * SECOND)
+    assert started.full_from() == 65  # [600 s, 660 s) is all known
+    assert first_row.full_from() is None
+    first_row.add(deltas_of([605 * SECOND], first_row))
+    assert first_row.full_from() == 66  # data may have begun at 605 s
+    filled.start(600 * SECOND)
+    filled.backfill(deltas_of([555 * SECOND], filled), 600 * SECOND)
+    assert filled.full_from() == 60
+    assert list(filled.close_through(620 * SECOND)) == [60, 61]
+    assert filled.vector(60)[0].tolist() == [[1.0, 0.0]]
+    assert [filled.vector(pane)[1] for pane in (60, 61)] == [False, True]  # the row of 555 s leaves in pane 61
+
+
+def test_rows_before_the_start_are_neither_counted_nor_late():
+    keeper = window_keeper(MINUTE, D)
+    keeper.start(600 * SECOND)
+    added = keeper.add(deltas_of([599 * SECOND, 600 * SECOND, 615 * SECOND], keeper))
+    assert (added.rows, added.late) == (2, 0)
+    keeper.close_through(610 * SECOND)
+    added = keeper.add(deltas_of([599 * SECOND, 609 * SECOND, 610 * SECOND], keeper))
+    assert (added.rows, added.late) == (1, 1)
+
+
+def test_groups_that_are_known_beforehand_have_vectors_before_their_first_row():
+    keeper = window_keeper(MINUTE, D, keys=("",))
+    keeper.start(0)
+    keeper.close_through(10 * SECOND)
+    sums, changed = keeper.vector(0)
+    assert sums.tolist() == [[0.0, 0.0]]
+    assert not changed
+
+
+def test_a_vector_cannot_be_written_to():
+    keeper = window_keeper(MINUTE, D, keys=("",))
+    keeper.start(0)
+    keeper.close_through(10 * SECOND)
+    with pytest.raises(ValueError, match="read-only"):
+        keeper.vector(0)[0][:] = 1.0
+
+
+def test_a_start_inside_a_pane_and_history_that_ends_elsewhere_are_refused():
+    keeper = window_keeper(MINUTE, D)
+    with pytest.raises(ProtocolError, match="begins with a pane"):
+        keeper.start(5)
+    keeper.start(600 * SECOND)
+    with pytest.raises(ProtocolError, match="history ends where"):
+        keeper.backfill(deltas_of([1], keeper), 590 * SECOND)
+    keeper.close_through(610 * SECOND)
+    with pytest.raises(ProtocolError, match="before the first pane"):
+        keeper.backfill(deltas_of([1], keeper), 600 * SECOND)
+
+
+@pytest.mark.parametrize("window", [MINUTE, LAST_3, Window("since", Every(duration_us=10 * SECOND), unit="day")])
+def test_what_is_settled_is_forgotten(window):
+    keeper = window_keeper(window, D)
+    disk: dict[str, bytes] = {}
+    keeper.start(0)
+    most = 0
+    for pane in range(2000):
+        keeper.add(deltas_of([pane * 10 * SECOND + second * SECOND for second in (1, 5)], keeper))
+        keeper.close_through((pane + 1) * 10 * SECOND)
+        keeper.settle(pane)
+        for change in keeper.changes():
+            if change.blob is None:
+                del disk[change.key]
+            else:
+                disk[change.key] = change.blob
+        keeper.saved()
+        most = max(most, len(disk))
+    assert most < 200
+    restored = restore_keeper(window, D, disk)
+    assert restored.vector(1999)[0].tobytes() == keeper.vector(1999)[0].tobytes()
+
+
+@pytest.mark.parametrize("window", [MINUTE, LAST_3, Window("all", Every(duration_us=10 * SECOND))])
+def test_garbled_state_is_noticed(window):
+    keeper = window_keeper(window, D)
+    keeper.start(0)
+    for pane in range(100):
+        keeper.add(deltas_of([pane * 10 * SECOND], keeper))
+        keeper.close_through((pane + 1) * 10 * SECOND)
+    keeper.settle(90)
+    saved = {change.key: change.blob for change in keeper.changes() if change.blob is not None}
+    assert restore_keeper(window, D, saved).closed == 99
+    for key, blob in saved.items():
+        for wrong in (b"", blob[:-1], b"\x07" + blob[1:], blob[:-1] + bytes([blob[-1] ^ 1]), blob[:3]):
+            with pytest.raises(ProtocolError, match="saved"):
+                restore_keeper(window, D, {**saved, key: wrong})
+    for key in ("meta", "keys/0"):
+        with pytest.raises(ProtocolError, match="saved"):
+            restore_keeper(window, D, {other: blob for other, blob in saved.items() if other != key})
+    with pytest.raises(ProtocolError, match="another watch"):
+        restore_keeper(window, D + 1, saved)

@@ -21,7 +21,7 @@ from tacit.language.explain import every_text
 from tacit.language.plan import Every, Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
 from tacit.runtime.window_keeper import Added, WindowKeeper
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError, SentenceError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, SentenceError
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US, period_start
 
@@ -69,7 +69,7 @@ class PaneKeeper(WindowKeeper):
     def _keep(self, deltas: PaneDeltas, which: BoolArray) -> tuple[str, ...]:
         if not which.any():
             return ()
-        group, new = self._local(deltas.group[which], deltas.keys)
+        group, new = self._groups.local(deltas.group[which], deltas.keys)
         sub, rows, sums = deltas.sub[which], deltas.rows[which], deltas.sums[which]
         piece = self._piece(sub * self.sub_us)
         order = np.lexsort((sub, group, piece))
@@ -150,8 +150,7 @@ class PaneKeeper(WindowKeeper):
     def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
         for number in sorted(int(key.removeprefix("sub/")) for key in saved if key.startswith("sub/")):
             (group, rows), sums = unpack_arrays(f"sub/{number}", saved[f"sub/{number}"], 2, self.dimension)
-            if len(group) == 0 or group.min() < 0 or group.max() >= len(self.keys):
-                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
+            self._groups.check(group)
             self._open[number] = (group, rows, sums)
             self._order.append(number)
 

@@ -126,3 +126,10 @@ def test_rows_close_panes_at_their_own_site():
     updates = updates_of(rec, Window("rows", Every(rows=2), rows=2), step="pane")
     assert updates.site.tolist() == [0, 1, 0]
     assert (updates.hi - updates.lo).tolist() == [2, 2, 2]
+
+
+def test_everything_can_be_looked_at_by_rows():
+    rec = recording([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 0], 2)
+    updates = updates_of(rec, Window("all", Every(rows=2)), step="pane")
+    assert updates.site.tolist() == [0, 1, 0]
+    assert (updates.hi - updates.lo).tolist() == [2, 2, 4]

@@ -178,7 +178,7 @@ def _by_row_pane(recording: Recording, window: Window, start: IntArray, times: I
     closes = np.flatnonzero((rank + 1) % k == 0)
     site = sites[closes]
     hi = start[site] + rank[closes] + 1
-    lo = np.maximum(start[site], hi - int(window.rows or 0))
+    lo = start[site] if window.rows is None else np.maximum(start[site], hi - window.rows)  # None: everything counts
     return Updates(site, lo, hi, recording.t[closes], np.ones(len(closes), dtype=np.bool_), len(closes))
 
 

@@ -9,6 +9,7 @@ settled pane is folded into one sum.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import gcd
@@ -20,7 +21,7 @@ from tacit.language.explain import every_text
 from tacit.language.plan import Every, Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
 from tacit.runtime.window_keeper import Added, WindowKeeper
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError, SentenceError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, SentenceError
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US, period_start
 
@@ -45,6 +46,7 @@ class PaneKeeper(WindowKeeper):
         self._per_pane = 2 if rest or window.kind == "since" else 1
         self._pieces_in = self._per_pane * (length // self.pane_us) + (1 if rest else 0)
         self._open: dict[int, Piece] = {}  # pieces of panes that are not closed
+        self._order: list[int] = []  # their numbers, as a heap
 
     def add(self, deltas: PaneDeltas) -> Added:
         """Sums of a batch. Rows of closed panes are late: they are counted and dropped."""
@@ -65,24 +67,24 @@ class PaneKeeper(WindowKeeper):
         self._keep(deltas, wanted)
 
     def _keep(self, deltas: PaneDeltas, which: BoolArray) -> tuple[str, ...]:
-        group, new = self._local(deltas.group[which], deltas.keys)
+        if not which.any():
+            return ()
+        group, new = self._groups.local(deltas.group[which], deltas.keys)
         sub, rows, sums = deltas.sub[which], deltas.rows[which], deltas.sums[which]
         piece = self._piece(sub * self.sub_us)
         order = np.lexsort((sub, group, piece))
-        piece, group, rows, sums = piece[order], group[order], rows[order], sums[order]
-        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1])) if len(piece) else piece
-        for lo, hi in zip(starts.tolist(), np.append(starts[1:], len(piece)).tolist(), strict=True):
-            number = int(piece[lo])
+        piece, group, rows, sums = _added_up(piece[order], group[order], rows[order], sums[order])
+        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
+        ends = np.append(starts[1:], len(piece))
+        for number, lo, hi in zip(piece[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
             entries = (group[lo:hi], rows[lo:hi], sums[lo:hi])
             old = self._open.get(number)
-            if old is not None:
-                entries = (
-                    np.concatenate([old[0], entries[0]]),
-                    np.concatenate([old[1], entries[1]]),
-                    np.concatenate([old[2], entries[2]]),
-                )
-            self._open[number] = merged = _by_group(*entries)
-            self._pieces.put(f"sub/{number}", partial(pack_arrays, merged[:2], merged[2]))
+            if old is None:
+                heapq.heappush(self._order, number)
+            else:
+                entries = _merged(old, entries)
+            self._open[number] = entries
+            self._pieces.put(f"sub/{number}", partial(pack_arrays, entries[:2], entries[2]))
         return new
 
     def _piece(self, times: IntArray) -> IntArray:
@@ -98,7 +100,9 @@ class PaneKeeper(WindowKeeper):
 
     def _take_in(self, end_us: int) -> None:
         end = end_us // self.pane_us * self._per_pane
-        closing = sorted(number for number in self._open if number < end)
+        closing = []
+        while self._order and self._order[0] < end:
+            closing.append(heapq.heappop(self._order))
         if closing:
             pieces = [self._open.pop(number) for number in closing]
             at = np.repeat(np.array(closing), [len(piece[0]) for piece in pieces])
@@ -116,7 +120,8 @@ class PaneKeeper(WindowKeeper):
         for number in [number for number in self._open if number < end]:
             del self._open[number]
             self._pieces.delete(f"sub/{number}")
-        numbers = [*self._open, *at[stay].tolist()[:1]]
+        self._order = sorted(self._open)
+        numbers = [*self._order[:1], *at[stay].tolist()[:1]]
         self.first = min(numbers) // self._per_pane if numbers else None
 
     def _ranges(self, panes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -145,19 +150,27 @@ class PaneKeeper(WindowKeeper):
     def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
         for number in sorted(int(key.removeprefix("sub/")) for key in saved if key.startswith("sub/")):
             (group, rows), sums = unpack_arrays(f"sub/{number}", saved[f"sub/{number}"], 2, self.dimension)
-            if len(group) == 0 or group.min() < 0 or group.max() >= len(self.keys):
-                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
+            self._groups.check(group)
             self._open[number] = (group, rows, sums)
+            self._order.append(number)
 
 
-def _by_group(group: IntArray, rows: IntArray, sums: FloatArray) -> Piece:
+def _merged(old: Piece, new: Piece) -> Piece:
     """One entry per group; what was there first is added first."""
+    group, rows, sums = (np.concatenate(column) for column in zip(old, new, strict=True))
     order = np.argsort(group, kind="stable")
-    group, rows, sums = group[order], rows[order], sums[order]
-    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    _, group, rows, sums = _added_up(np.zeros_like(group), group[order], rows[order], sums[order])
+    return group, rows, sums
+
+
+def _added_up(
+    piece: IntArray, group: IntArray, rows: IntArray, sums: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Neighbours of the same piece and group as one entry."""
+    starts = np.flatnonzero(np.append(True, (piece[1:] != piece[:-1]) | (group[1:] != group[:-1])))
     if len(starts) == len(group):
-        return group, rows, sums
-    return group[starts], np.add.reduceat(rows, starts), np.add.reduceat(sums, starts, axis=0)
+        return piece, group, rows, sums
+    return piece[starts], group[starts], np.add.reduceat(rows, starts), np.add.reduceat(sums, starts, axis=0)
 
 
 def _sub_us(window: Window, pane_us: int) -> int:

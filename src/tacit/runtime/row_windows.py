@@ -54,7 +54,7 @@ class RowKeeper(WindowKeeper):
             self._full = until_us // self.pane_us
 
     def _keep(self, deltas: RowBlock, which: BoolArray) -> tuple[str, ...]:
-        group, new = self._local(deltas.group[which], deltas.keys)
+        group, new = self._groups.local(deltas.group[which], deltas.keys)
         self._keep_block((deltas.t[which], deltas.hash[which], group, deltas.values[which]))
         return new
 
@@ -123,8 +123,7 @@ class RowKeeper(WindowKeeper):
         self._next_block, self._history, self._full = meta["next_block"], meta["history"], meta["full"]
         for number in sorted(int(key.removeprefix("rows/")) for key in saved if key.startswith("rows/")):
             (t, hashes, group), values = unpack_arrays(f"rows/{number}", saved[f"rows/{number}"], 3, self.dimension)
-            if len(group) == 0 or group.min() < 0 or group.max() >= len(self.keys):
-                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
+            self._groups.check(group)
             self._open.append((t, hashes, group, values))
             heapq.heappush(self._blocks, (int(t.max()), number))
         if self._has_closed and self._open:  # rows that were forgotten may still be in blocks with others

@@ -8,7 +8,8 @@ the way are kept. Each window is then one addition:
     total(lo, hi) = suffix(lo, cut) + prefix(cut, hi)        suffix(i, cut) = suffix(i + 1, cut) + entry i
 
 Both recursions go entry by entry, so the bits of a total do not depend on which totals were asked for before, nor on a
-restart. Of the sums on the way only some are kept (*marks*): about a root of them, and between two of those again.
+restart. Of the sums on the way only some are kept (*marks*): about a root of them, and between two of
+those again.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class SlidingSums:
         self._prefix: FloatArray = np.zeros(0)
         self._coarse = _Marks(-1, 1, self.base)
         self._fine = _Marks(-1, 1, self.base)
+        self._lo = -1  # where the last window began
         self._columns = np.arange(dimension)
 
     def total(self, lo: int, cut: int, hi: int, groups: int) -> FloatArray:
@@ -71,17 +73,24 @@ class SlidingSums:
         root = isqrt(cut - lo) + 1
         if cut != self._coarse.top or cut - lo > 4 * root * self._coarse.step:
             self._coarse = _Marks(cut, -(-(cut - lo) // min(root, _marks_of(size))), np.zeros(size))
-        top, at_top = self._mark(self._coarse, lo)
-        if top == lo:
-            return at_top
-        if top != self._fine.top or self._fine.sums[0] is not at_top:
-            self._fine = _Marks(top, -(-self._coarse.step // _marks_of(size)), at_top)
-        near, at_near = self._mark(self._fine, lo)
+        near, at_near = self._mark(self._coarse, lo)
+        if near > lo:
+            near, at_near = self._nearer(near, at_near, lo, size)
+        self._lo = lo
         if near == lo:
             return at_near
         sums = at_near.copy()
         self._add(sums, lo, near, -1)
         return sums
+
+    def _nearer(self, top: int, at_top: FloatArray, lo: int, size: int) -> tuple[int, FloatArray]:
+        """A mark between two coarse ones; they are made as far apart as windows move, once a second window is there."""
+        if self._fine.sums[0] is not at_top:
+            hop = lo - self._lo
+            if hop <= 0 or self._lo <= top - self._coarse.step:
+                return top, at_top
+            self._fine = _Marks(top, max(hop, -(-self._coarse.step // _marks_of(size))), at_top)
+        return self._mark(self._fine, lo)
 
     def _mark(self, marks: _Marks, lo: int) -> tuple[int, FloatArray]:
         """The nearest mark that is not below lo; marks are made downwards until there is one."""

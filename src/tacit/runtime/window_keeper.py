@@ -11,7 +11,7 @@ that is restored from them gives the same sums, to the bit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from tacit.language.plan import SECOND_US, Window
 from tacit.runtime.blobs import Change, Pieces, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.entry_log import EntryLog
+from tacit.runtime.group_numbers import GroupNumbers
 from tacit.runtime.sliding_sums import SlidingSums
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
@@ -49,15 +50,13 @@ class WindowKeeper(ABC):
     def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
         self.window, self.dimension = window, dimension
         self.pane_us: int = window.every.duration_us or SECOND_US
-        self.keys: list[str] = []
         self.first: int | None = None
         self.closed: int | None = None
         self._start_us: int | None = None
         self._begin: int | None = None  # the first pane that can be asked for
         self._settled: int | None = None
         self._backfilled = False
-        self._numbers: dict[str, int] = {}
-        self._keys_saved = self._keys_handed = 0
+        self._groups = GroupNumbers(keys)
         self._found: list[tuple[int, int, int]] = []  # ranges that were looked up
         self._found_from = 0  # and the pane of the first of them
         self._folded: int | None = None  # panes before this one are in the base
@@ -65,7 +64,6 @@ class WindowKeeper(ABC):
         self._new_log(0)
         self._pieces = Pieces()
         self._meta: dict[str, Any] = {}  # as it was handed over last
-        self._number(keys)
 
     # What the kinds of windows differ in
 
@@ -96,6 +94,11 @@ class WindowKeeper(ABC):
 
     def _more_meta(self) -> dict[str, Any]:
         return {}
+
+    @property
+    def keys(self) -> list[str]:
+        """The groups seen so far; a group's number is its place here."""
+        return self._groups.keys
 
     # The clock of panes
 
@@ -257,7 +260,7 @@ class WindowKeeper(ABC):
         self._sums = SlidingSums(self._log, self.dimension)
         self._found, self._found_from = [], 0
 
-    # Rows and groups
+    # Rows
 
     def _sort_out(self, times: IntArray, rows: IntArray | None = None) -> tuple[BoolArray, int]:
         """Which of these times count, and how many rows are late."""
@@ -273,31 +276,11 @@ class WindowKeeper(ABC):
             pane = int(times.min()) // self.pane_us
             self.first = pane if self.first is None else min(self.first, pane)
 
-    def _local(self, group: IntArray, keys: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
-        """Groups of a batch by their local numbers; and the keys seen for the first time."""
-        used = np.unique(group)
-        before = len(self.keys)
-        numbers = np.zeros(len(keys), dtype=np.int64)
-        numbers[used] = self._number(keys[index] for index in used.tolist())
-        return numbers[group], tuple(self.keys[before:])
-
-    def _number(self, keys: Iterable[str]) -> list[int]:
-        numbers = []
-        for key in keys:
-            number = self._numbers.setdefault(key, len(self.keys))
-            if number == len(self.keys):
-                self.keys.append(key)
-            numbers.append(number)
-        return numbers
-
     # What is saved
 
     def changes(self) -> list[Change]:
         """What is to be written since the last ``saved``, in one transaction."""
-        if self._keys_saved < len(self.keys):
-            new = self.keys[self._keys_saved :]
-            self._pieces.put(f"keys/{self._keys_saved}", partial(pack_record, new))
-            self._keys_handed = len(self.keys)
+        self._groups.hand_over(self._pieces)
         meta = self._meta_now()
         if meta != self._meta:
             self._pieces.put("meta", partial(pack_record, meta))
@@ -307,7 +290,7 @@ class WindowKeeper(ABC):
     def saved(self) -> None:
         """What ``changes`` gave last is on disk."""
         self._pieces.saved()
-        self._keys_saved = self._keys_handed
+        self._groups.saved()
 
     def _meta_now(self) -> dict[str, Any]:
         return {
@@ -336,13 +319,7 @@ class WindowKeeper(ABC):
             raise ProtocolError(
                 "the saved windows are those of another watch; delete this site's state and start again"
             )
-        self.keys.clear()
-        self._numbers.clear()
-        for first in sorted(int(key.removeprefix("keys/")) for key in saved if key.startswith("keys/")):
-            if first != len(self.keys):
-                raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
-            self._number(unpack_record(f"keys/{first}", saved[f"keys/{first}"]))
-        self._keys_saved = self._keys_handed = len(self.keys)
+        self._groups = GroupNumbers.restored(saved)
         self.first, self.closed, self._start_us = meta["first"], meta["closed"], meta["start_us"]
         self._begin, self._settled, self._backfilled = meta["begin"], meta["settled"], meta["backfilled"]
         self._folded, self._base_rows = meta["folded"], meta["base_rows"]

@@ -125,6 +125,52 @@ def test_a_coordinator_that_vanishes_without_a_word_is_noticed():
     run(test)
 
 
+def test_both_ends_notice_that_the_other_is_silent_though_connected():
+    quick = {"keepalive_s": 0.2, "keepalive_timeout_s": 0.2}
+
+    async def test():
+        gone, held = asyncio.Event(), []
+
+        async def wait(link):
+            try:
+                await echo(link)
+            finally:
+                gone.set()
+
+        async with listening(on_link=wait, limits=ServerLimits(farewell_s=0.2, **quick)) as address:
+            host, port = address.split(":")
+            is_open = asyncio.Event()
+            is_open.set()
+
+            async def forward(reader, writer):
+                held.append(writer)
+                while data := await reader.read(65536):
+                    await is_open.wait()
+                    writer.write(data)
+
+            async def proxy(reader, writer):
+                far_reader, far_writer = await asyncio.open_connection(host, int(port))
+                ways = forward(reader, far_writer), forward(far_reader, writer)
+                await asyncio.gather(*ways, return_exceptions=True)
+
+            between = await asyncio.start_server(proxy, "127.0.0.1", 0)
+            near = f"127.0.0.1:{between.sockets[0].getsockname()[1]}"
+            async with linked(near, limits=LinkLimits(**quick)) as site:
+                await site.until("up")
+                await site.is_well()
+                is_open.clear()  # nothing passes, and no connection is closed
+                assert "broke off" in (await site.until("down"))[1]
+                await gone.wait()
+                is_open.set()
+                await site.until("up")
+                await site.is_well()
+            between.close()
+            for writer in held:
+                writer.transport.abort()
+
+    run(test)
+
+
 @pytest.mark.parametrize(
     ("name", "token", "reason"),
     [

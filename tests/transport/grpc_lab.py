@@ -104,3 +104,46 @@ async def linked(address: str, name: str = "north", **options: Any) -> AsyncIter
     finally:
         site.stop.set()
         await task
+
+
+class Proxy:
+    """Stands between a site and its coordinator. While ``passes`` is not set nothing passes, yet nothing is closed."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target.split(":")
+        self._writers: list[asyncio.StreamWriter] = []
+        self.address = ""
+        self.passes = asyncio.Event()
+        self.passes.set()
+
+    async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry one connection, both ways, until an end of it is closed."""
+        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        ways = self._carry(reader, far_writer), self._carry(far_reader, writer)
+        await asyncio.gather(*ways, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Break every connection."""
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        while data := await reader.read(65536):
+            await self.passes.wait()
+            writer.write(data)
+        writer.close()
+
+
+@asynccontextmanager
+async def between(target: str) -> AsyncIterator[Proxy]:
+    """A proxy in front of an address."""
+    proxy = Proxy(target)
+    server = await asyncio.start_server(proxy.connect, "127.0.0.1", 0)
+    proxy.address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield proxy
+    finally:
+        server.close()
+        proxy.cut()

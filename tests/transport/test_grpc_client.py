@@ -11,7 +11,7 @@ from tacit.transport.certificates import make_certificates
 from tacit.transport.grpc_client import ask, follow
 from tacit.transport.security import ClientTls, ServerSecurity, TlsFiles, hashed
 from tacit.vocabulary import MachineError, SentenceError, TacitError
-from tests.transport.grpc_lab import linked, listening, run
+from tests.transport.grpc_lab import linked, listen, listening, run
 
 TOKENS = ServerSecurity(site_tokens=hashed({"north": "site-token"}), client_tokens=hashed({"desk": "client-token"}))
 
@@ -65,6 +65,25 @@ def test_a_follower_that_leaves_ends_its_generator():
         async with listening(on_follow=forever) as address:
             await asyncio.to_thread(look_once, address)
             await closed.wait()
+
+    run(test)
+
+
+def test_a_follower_is_told_when_the_coordinator_stops():
+    async def test():
+        begun = asyncio.Event()
+
+        async def once(request, client):
+            yield {"number": 1}
+            begun.set()
+            await asyncio.Event().wait()
+
+        server = await listen(on_follow=once)
+        answers = asyncio.create_task(asyncio.to_thread(lambda: list(follow(f"127.0.0.1:{server.port}", {}))))
+        await begun.wait()
+        await server.stop(5.0)
+        with pytest.raises(TacitError, match=r"^the coordinator stops$"):
+            await answers
 
     run(test)
 

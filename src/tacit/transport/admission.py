@@ -40,7 +40,7 @@ def calling_card(*, token: str | None, site: str | None = None) -> tuple[tuple[s
     """
     card = [(_PROTOCOL, str(VERSION))]
     if site is not None:
-        card.append((_SITE, quote(site, safe=" ")))
+        card.append((_SITE, quote(site, safe="")))
     if token is not None:
         card.append((_TOKEN, f"Bearer {token}"))
     return tuple(card)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, NoReturn
 
 import grpc
@@ -27,11 +28,12 @@ SERVICE = "tacit.Tacit"
 ERROR_KEY = "tacit-error"
 """The trailing metadata that says which error a refusal is, so that a client can raise the same."""
 
+_STOPS = "the coordinator stops"
 SENTENCE_MAX = 4000  # HTTP/2 headers carry it
 
 OnLink = Callable[[ServerLink], Awaitable[None]]
 OnAsk = Callable[[dict[str, Any], str], Awaitable[dict[str, Any]]]
-OnFollow = Callable[[dict[str, Any], str], AsyncIterator[dict[str, Any]]]
+OnFollow = Callable[[dict[str, Any], str], AsyncGenerator[dict[str, Any], None]]
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +49,8 @@ async def serve(
 ) -> Server:
     """Listen, and call back: ``on_link(link)`` once per site's stream, for as long as that stream lasts;
     ``on_ask(request, client)`` and ``on_follow(request, client)`` once per question, with the name that the client's
-    token proved (empty where no tokens are asked for).
+    token proved (empty where no tokens are asked for). ``on_follow`` is an async generator: it waits while its client
+    reads slowly, and is closed when the client leaves.
 
     A ProtocolError out of ``on_link`` ends that stream with its sentence; a TacitError out of the others reaches the
     client as it is. ``address`` is HOST:PORT; port 0 takes a free one.
@@ -69,6 +72,8 @@ class Server:
         self._security, self._limits = security, limits
         self._on_link, self._on_ask, self._on_follow = on_link, on_ask, on_follow
         self._links: set[ServerLink] = set()
+        self._following: set[asyncio.Task[Any]] = set()
+        self._is_stopping = False
         self._ended = asyncio.Event()
         handlers = {
             "Link": grpc.stream_stream_rpc_method_handler(self._link),
@@ -93,9 +98,12 @@ class Server:
         await self._server.start()
 
     async def stop(self, grace: float = 1.0) -> None:
-        """Say goodbye to the sites, let questions end within ``grace`` seconds, and stop listening."""
+        """Say goodbye to sites and followers, let questions end within ``grace`` seconds, and stop listening."""
+        self._is_stopping = True
         for link in tuple(self._links):
-            link.close("the coordinator stops")
+            link.close(_STOPS)
+        for task in tuple(self._following):
+            task.cancel()
         await self._server.stop(grace)
         if self._links:
             await self._ended.wait()
@@ -125,20 +133,23 @@ class Server:
             await _abort(context, error)
 
     async def _follow(self, data: bytes, context: Any) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._following.add(task)
         try:
             client = admit_client(context.invocation_metadata(), self._security)
-            answers = self._on_follow(_from_json(data), client)
-            try:
+            async with aclosing(self._on_follow(_from_json(data), client)) as answers:
                 await context.send_initial_metadata(())
                 async for answer in answers:
                     await context.write(_to_json(answer))
-            finally:
-                # A generator is closed here and now, not when it is collected: it may hold a subscription.
-                close = getattr(answers, "aclose", None)
-                if close is not None:
-                    await close()
+        except asyncio.CancelledError:
+            if not self._is_stopping:  # then the client is gone
+                raise
+            await context.abort(grpc.StatusCode.ABORTED, _STOPS)
         except Exception as error:
             await _abort(context, error)
+        finally:
+            self._following.discard(task)
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

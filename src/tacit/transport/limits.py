@@ -18,8 +18,8 @@ class ServerLimits:
     queue_bytes: int = MESSAGE_BYTES
     calls: int = 20_000  # at once, sites and clients together
     handshake_s: float = 10.0  # for TLS, and again for the first frame of a site
-    keepalive_s: float = 20.0
-    keepalive_timeout_s: float = 10.0
+    keepalive_s: float = 5.0
+    keepalive_timeout_s: float = 5.0
     farewell_s: float = 2.0  # for the last words to a site that may not be reading
 
     def options(self) -> tuple[tuple[str, int], ...]:
@@ -43,8 +43,8 @@ class LinkLimits:
     queue_frames: int = 65_536
     queue_bytes: int = 4 * MESSAGE_BYTES
     handshake_s: float = 10.0
-    keepalive_s: float = 20.0
-    keepalive_timeout_s: float = 10.0
+    keepalive_s: float = 5.0
+    keepalive_timeout_s: float = 5.0
     backoff_first_s: float = 0.5
     backoff_last_s: float = 4.0
     fatal_s: float = 30.0  # between attempts that only an operator can make succeed
@@ -67,6 +67,8 @@ def _options(message_bytes: int, keepalive_s: float, keepalive_timeout_s: float)
         ("grpc.max_send_message_length", message_bytes),
         ("grpc.keepalive_time_ms", round(keepalive_s * 1000)),
         ("grpc.keepalive_timeout_ms", round(keepalive_timeout_s * 1000)),
+        # The other one alone is not enough: a peer that is silent though connected would be waited for a minute.
+        ("grpc.http2.ping_timeout_ms", round(keepalive_timeout_s * 1000)),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_http_proxy", 0),  # sites dial what they were told to dial

@@ -34,7 +34,7 @@ ROWS_WANTED = 24  # of a site, in a window
 QUANTILE = 0.9
 UNFIT = re.compile(
     r"(^|_)(id|no|nr|num|index|idx|row|key|code|lat|latitude|lon|lng|longitude|year|month|day|hour|minute|second|"
-    r"weekday|port|zip|version|seq|sequence)$"
+    r"weekday|[sd]?port|zip|version|seq|sequence|src|dst|source|target|status|pid)$"
 )
 
 

@@ -116,6 +116,7 @@ def test_subfolders_of_years_are_not_sites(tacit: Command, tmp_path: Path) -> No
         write_csv(tmp_path / "air" / year / "a.csv", readings())
     assert tacit("init", tmp_path / "air", "--out", tmp_path / "t.toml").code == 0
     table = load_config(tmp_path / "t.toml").table_of("st_0", "air")
+    assert isinstance(table, FileTable)
     assert table.options["recursiveFileLookup"] is True
 
 

@@ -63,7 +63,7 @@ def test_a_site_column_in_csv(tacit: Command, tmp_path: Path) -> None:
     table = config.table_of("st_1", "air")
     assert isinstance(table, FileTable)
     assert (table.path, table.format, table.time) == (str(tmp_path / "air"), "csv", "ts")
-    assert table.schema_text == "no BIGINT, station STRING, ts TIMESTAMP, `PM2.5` DOUBLE, hits BIGINT"
+    assert table.schema_text == "no BIGINT, station STRING, ts TIMESTAMP, `PM2.5` DOUBLE, hits DOUBLE"
     assert table.options == {"header": True, "sep": ";"}
     assert (table.where, table.clock) == ("station = 'st 1'", "event")
     assert "# The newest row that was seen is of 2020-01-01" in (tmp_path / "tacit.toml").read_text()
@@ -83,6 +83,27 @@ def test_the_watches_make_sense_for_the_data(tacit: Command, tmp_path: Path) -> 
     assert threshold.goal.margin > 0
     assert isinstance(tracking.goal, Track)
     assert [use.name for use in (*threshold.columns, *tracking.columns)] == ["PM2.5", "hits"]  # not the row's number
+
+
+def test_types_hold_for_rows_that_the_sample_did_not_see(tacit: Command, tmp_path: Path) -> None:
+    rows = 200_000
+    columns: dict[str, list[Any]] = {
+        "ts": list(range(1_577_836_800, 1_577_836_800 + rows)),
+        "site": [f"s{k % 2}" for k in range(rows)],
+        "order_id": [k % 9 for k in range(rows)],
+        "batch_id": [k % 9 for k in range(rows)],
+        "lane_id": [k % 9 for k in range(rows)],
+        "mass": [k % 7 for k in range(rows)],
+    }
+    columns["batch_id"][rows // 2] = 0.5
+    columns["lane_id"][rows // 2] = "B7"
+    write_csv(tmp_path / "belt" / "a.csv", columns)
+    assert tacit("init", tmp_path / "belt", "--out", tmp_path / "t.toml").code == 0
+    table = load_config(tmp_path / "t.toml").table_of("s0", "belt")
+    assert isinstance(table, FileTable)
+    assert table.schema_text == (
+        "ts BIGINT, site STRING, order_id BIGINT, batch_id DOUBLE, lane_id STRING, mass DOUBLE"
+    )
 
 
 def test_each_subfolder_is_a_site(tacit: Command, tmp_path: Path) -> None:

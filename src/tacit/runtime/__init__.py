@@ -1,1 +1,1 @@
-"""What runs for long: the coordinator, the sites, what they keep on disk, and what they are told by configuration."""
+"""What runs: a site's panes and windows, its agent, the coordinator's service, their stores."""

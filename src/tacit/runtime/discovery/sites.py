@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.dataset as ds
 
 from tacit.runtime.discovery.layout import SITE_NAMES, SITES_MAX, SITES_MIN, Layout, site_names
 from tacit.runtime.discovery.sample import Column, Sample
+from tacit.runtime.discovery.scan import scan
 from tacit.runtime.discovery.times import no_column
 from tacit.vocabulary.errors import DataError, OptionError
 
@@ -137,27 +135,14 @@ def _distinct(layout: Layout, sample: Sample, column: str) -> tuple[list[Any], b
     seen: set[Any] = set()
     nulls, whole = False, True
     try:
-        for batch in _batches(layout, sample, column):
+        for batch in scan(layout, sample, column):
             seen.update(pc.unique(batch).to_pylist())
             if len(seen) > SITES_MAX + 1:
                 break
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError):
         seen.update(pc.unique(sample.rows[column]).to_pylist())
         whole = False
     if None in seen:
         nulls = True
         seen.discard(None)
     return sorted(seen), nulls, whole
-
-
-def _batches(layout: Layout, sample: Sample, column: str) -> Iterator[pa.Array]:
-    if sample.arrays:
-        raise ValueError("arrays are not read in pieces")
-    kind = sample.rows.schema.field(column).type
-    form: Any = layout.kind
-    if layout.kind == "csv":
-        form = ds.CsvFileFormat(parse_options=pa_csv.ParseOptions(delimiter=sample.delimiter, newlines_in_values=True))
-    files = [str(path) for path in layout.files]
-    data = ds.dataset(files, format=form, schema=pa.schema([pa.field(column, kind)]))
-    for batch in data.to_batches(columns=[column]):
-        yield batch.column(0)

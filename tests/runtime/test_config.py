@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tacit.runtime.config import Config, load_config
-from tacit.runtime.config_tables import FileTable, KafkaTable, RateTable
+from tacit.runtime.config_tables import FileTable, KafkaTable, RateTable, source_of
 from tacit.runtime.secret import Secret
 from tacit.vocabulary.errors import OptionError
 
@@ -93,6 +93,25 @@ def test_a_site_leaves_a_table_out_and_changes_single_keys(load: Loader) -> None
     assert config.table_of("east", "air").time == "ts"
 
 
+def test_spark_is_told_what_the_pipelines_ask_for(load: Loader, tmp_path: Path) -> None:
+    text = BASE.replace('time = "ts"', 'time = "ts"\noptions = { header = true, n = 3 }\nselect = ["a AS ts"]', 1)
+    text += "[sites.west.tables.air]\nsource = 'python'\nfunction = 'm.n:f'\n"
+    config = load(text)
+    assert source_of(config.table_of("north", "air")) == {
+        "kind": "files", "path": str(tmp_path / "data" / "north"), "format": None, "schema": None,
+        "files_per_batch": None, "select": ("a AS ts",), "options": {"header": "true", "n": "3"},
+    }  # fmt: skip
+    assert source_of(config.table_of("south", "extra")) == {
+        "kind": "kafka", "servers": "a:1", "topic": "t.south", "format": "json", "schema": "x INT", "select": (),
+        "starting": "earliest", "options": {"kafka.sasl": "kafka-pass"},
+    }  # fmt: skip
+    rate = source_of(config.table_of("south", "air"))
+    assert (rate["kind"], rate["rows_per_second"], rate["select"][0]) == ("rate", 10, "timestamp AS ts")
+    assert source_of(config.table_of("west", "air")) == {
+        "kind": "python", "path": str(tmp_path), "function": "m.n:f", "select": (),
+    }  # fmt: skip
+
+
 def test_data_elsewhere_keeps_its_address(load: Loader) -> None:
     table = load(BASE.replace("data/{site}", "s3a://bucket/{site}/*")).table_of("north", "air")
     assert isinstance(table, FileTable)
@@ -157,13 +176,14 @@ def test_secrets_are_never_shown(load: Loader) -> None:
         ('time = "ts"\n', "", "sites.north.tables.air.time", 'is missing; add time = "ts"'),
         ('time = "ts"', 'time = "ts"\nwatermark = "9 secs"', "tables.air.watermark", "did you mean 9 seconds?"),
         ('time = "ts"', 'time = "ts"\nclock = "sun"', "tables.air.clock", "must be wall or event, not sun"),
-        ('time = "ts"', 'time = "ts"\nformat = "csv"', "sites.north.tables.air", "add schema ="),
+        ('time = "ts"', 'time = "ts"\nformat = "cvs"', "tables.air.format", "did you mean csv?"),
         ('source = "rate"', 'source = "flies"', "sites.south.tables.air.source", "did you mean files?"),
         ('token = "top-secret"', "token = 5", "sites.south.token", "must be a text"),
         ('token = "top-secret"', 'coordinator = "far:1"', "sites.south", "so it needs its tls section"),
         ("[sites.north]", '[sites."a b"]', 'sites."a b"', "must be a name of letters"),
         ("[sites.north]", '[sites."../x"]', 'sites."../x"', "must be a name of letters"),
-        ("[sites.north]", "[sites.north.tls]\ncertificate = 'x'", "sites.north.tls.ca", "add ca ="),
+        ("[sites.north]", "[sites.north.tls]\ncertificate = 'x'", "sites.north.tls", "needs both"),
+        ("watches =", "tls = { key = 'x' }\nwatches =", "coordinator.tls.certificate", "add certificate ="),
         ("[coordinator]", "[cordinator]", "cordinator", "did you mean coordinator?"),
         ('topic = "t.{site}"', "topic = 5", "sites.south.tables.extra.topic", "a text in quotation marks, not 5"),
         ("[sites.south]", "[sites.west.tables]\nair = 3\n[sites.south]", "sites.west.tables.air", "must be a section"),

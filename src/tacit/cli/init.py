@@ -43,7 +43,16 @@ def _init(
     folder: Path, out: Path, *, site: str | None, time: str | None, sites: int | None, force: bool, show: bool
 ) -> dict[str, Any]:
     from tacit.runtime.config import load_config
-    from tacit.runtime.discovery import guess_sites, guess_time, lay_out, suggest_watches, take_sample, write_draft
+    from tacit.runtime.discovery import (
+        guess_sites,
+        guess_time,
+        lay_out,
+        measures_of,
+        settle_types,
+        suggest_watches,
+        take_sample,
+        write_draft,
+    )
 
     layout = lay_out(folder)
     watches = out.with_name("watches.sql")
@@ -51,6 +60,7 @@ def _init(
     sample = take_sample(layout)
     when = guess_time(layout, sample, time)
     where = guess_sites(layout, sample, when.name, site, sites)
+    sample = settle_types(layout, sample, measures_of(sample, when.name, where.column))
     now_us = int(clock.time() * 1e6)
     draft = write_draft(layout, sample, when, where, out, watches=watches.name, now_us=now_us)
     suggested = suggest_watches(sample, draft.table, when.name, where.column, len(where.sites))

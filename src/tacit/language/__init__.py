@@ -6,7 +6,7 @@ from tacit.language.plan import ByKey, ByMember, ColumnUse, Every, Grouping, Wat
 from tacit.language.python_functions import PythonFunction
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse, parse_watch
-from tacit.language.statements import (
+from tacit.language.statement_kinds import (
     AlterWatch,
     Change,
     CreateWatch,
@@ -19,8 +19,8 @@ from tacit.language.statements import (
     ShowWatch,
     ShowWatches,
     Statement,
-    parse_statements,
 )
+from tacit.language.statements import parse_statements
 
 __all__ = [
     "AlterWatch",

@@ -19,7 +19,7 @@ from tacit.language.places import Source
 from tacit.language.plan import WatchPlan
 from tacit.language.python_functions import PythonFunction
 from tacit.language.sentence import parse_watch
-from tacit.language.statements import AlterWatch, Change
+from tacit.language.statement_kinds import AlterWatch, Change
 from tacit.language.tokens import CLOSING, NOT_WORDS, OPENING, is_word
 from tacit.vocabulary.errors import SentenceError
 

@@ -10,7 +10,6 @@ A statement is understood here and carried out elsewhere: whether a watch of tha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -18,28 +17,27 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tacit.language.clauses import split_sentences
 from tacit.language.dialect import tokenize
 from tacit.language.places import Source, closest
-from tacit.language.plan import WatchPlan
 from tacit.language.python_functions import PythonFunction
 from tacit.language.sentence import check_functions, plan_of
 from tacit.language.slips import check_slips
+from tacit.language.statement_kinds import (
+    AlterWatch,
+    Change,
+    CreateWatch,
+    DropWatch,
+    ExplainWatch,
+    PauseWatch,
+    ResumeWatch,
+    ShowAlerts,
+    ShowSites,
+    ShowWatch,
+    ShowWatches,
+    Statement,
+)
 from tacit.language.tokens import is_word, split_commas
 from tacit.language.words import Words
 
-__all__ = [
-    "AlterWatch",
-    "Change",
-    "CreateWatch",
-    "DropWatch",
-    "ExplainWatch",
-    "PauseWatch",
-    "ResumeWatch",
-    "ShowAlerts",
-    "ShowSites",
-    "ShowWatch",
-    "ShowWatches",
-    "Statement",
-    "parse_statements",
-]
+__all__ = ["parse_statements"]
 
 # What other systems say, or people try first.
 VERBS = {
@@ -61,101 +59,6 @@ CHANGED_SYNONYMS = {
     **dict.fromkeys(("LIMIT", "BOUND", "LEVEL"), "THRESHOLD"),
     **dict.fromkeys(("SLACK", "HYSTERESIS"), "MARGIN"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CreateWatch:
-    """``CREATE WATCH name AS SELECT …``: ``plan.text`` is the sentence itself."""
-
-    plan: WatchPlan
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainWatch:
-    """``EXPLAIN WATCH name AS SELECT …``; without ``AS …`` there is no plan, and a watch of that name is meant."""
-
-    name: str
-    plan: WatchPlan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DropWatch:
-    """``DROP WATCH [IF EXISTS] name``."""
-
-    name: str
-    if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PauseWatch:
-    """``PAUSE WATCH name``: nothing is kept until it is resumed."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeWatch:
-    """``RESUME WATCH name``."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowWatches:
-    """``SHOW WATCHES``: all, a line each."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShowWatch:
-    """``SHOW WATCH name``: everything about one."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowSites:
-    """``SHOW SITES``."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShowAlerts:
-    """``SHOW ALERTS [FOR name] [LIMIT n]``, the newest first."""
-
-    name: str | None = None
-    limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """``MARGIN n``, ``THRESHOLD n`` or ``WITHIN n [PERCENT]`` of ALTER WATCH, and where it stands."""
-
-    what: str  # "margin", "threshold", "within"
-    number: Decimal  # as it was written: 0.10 stays 0.10
-    percent: bool = False
-    line: int = field(default=1, compare=False)
-    column: int = field(default=1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AlterWatch:
-    """``ALTER WATCH name SET change, change …``; ``altered`` gives the sentence that comes of it."""
-
-    name: str
-    changes: tuple[Change, ...]
-
-
-Statement = (
-    CreateWatch
-    | ExplainWatch
-    | DropWatch
-    | PauseWatch
-    | ResumeWatch
-    | ShowWatches
-    | ShowWatch
-    | ShowSites
-    | ShowAlerts
-    | AlterWatch
-)
 
 
 def parse_statements(

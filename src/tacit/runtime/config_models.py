@@ -19,8 +19,8 @@ __all__ = ["ClientTls", "Config", "CoordinatorConfig", "ServerTls", "SiteConfig"
 class ServerTls(Section):
     """The coordinator's certificate. `tacit certs` makes a development authority and certificates."""
 
-    certificate: BesidePath = Field(description="The certificate (PEM).", examples=["certs/coordinator.pem"])
-    key: BesidePath = Field(description="Its private key (PEM).", examples=["certs/coordinator.key"])
+    certificate: BesidePath = Field(description="The certificate (PEM).", examples=["certs/server.pem"])
+    key: BesidePath = Field(description="Its private key (PEM).", examples=["certs/server.key"])
     client_ca: BesidePath | None = Field(
         None,
         description="Sites and clients must have a certificate of this authority (mutual TLS).",
@@ -32,7 +32,7 @@ class Tokens(Section):
     """Who may connect. Each token is the secret itself, `file:path` or `env:NAME`."""
 
     sites: Mapping[Name, SecretValue] = Field(
-        default_factory=dict, description="A token per site.", examples=[{"north": "file:tokens/north"}]
+        default_factory=dict, description="A token per site.", examples=[{"north": "file:certs/sites/north.token"}]
     )
     clients: Mapping[Name, SecretValue] = Field(
         default_factory=dict, description="A token per client.", examples=[{"desk": "env:TACIT_TOKEN"}]
@@ -106,13 +106,15 @@ class SparkConfig(Section):
 class ClientTls(Section):
     """How a site trusts the coordinator, and what it shows itself with."""
 
-    ca: BesidePath = Field(
-        description="The authority of the coordinator's certificate (PEM).", examples=["certs/ca.pem"]
+    ca: BesidePath | None = Field(
+        None,
+        description="The authority of the coordinator's certificate (PEM); without it, those of the machine.",
+        examples=["certs/ca.pem"],
     )
     certificate: BesidePath | None = Field(
-        None, description="The site's own certificate (PEM), for mutual TLS.", examples=["certs/north.pem"]
+        None, description="The site's own certificate (PEM), for mutual TLS.", examples=["certs/sites/north.pem"]
     )
-    key: BesidePath | None = Field(None, description="Its private key (PEM).", examples=["certs/north.key"])
+    key: BesidePath | None = Field(None, description="Its private key (PEM).", examples=["certs/sites/north.key"])
 
     @model_validator(mode="after")
     def _both_or_none(self) -> ClientTls:
@@ -133,7 +135,7 @@ class SiteConfig(Section):
     token: SecretValue | None = Field(
         None,
         description="What it shows the coordinator: the secret itself, `file:path` or `env:NAME`.",
-        examples=["file:tokens/north"],
+        examples=["file:certs/sites/north.token"],
     )
     tls: ClientTls | None = Field(None, description="TLS.")
     tables: Mapping[Name, Table] = Field(

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tacit.language.durations import duration_us
 from tacit.runtime.config_types import DataPath, Duration, Seconds, Section, Text
 
-__all__ = ["SOURCES", "AnyTable", "FileTable", "KafkaTable", "PythonTable", "RateTable", "Table", "merged_table"]
+__all__ = [
+    "SOURCES",
+    "AnyTable",
+    "FileTable",
+    "KafkaTable",
+    "PythonTable",
+    "RateTable",
+    "Table",
+    "merged_table",
+    "source_of",
+]
 
 Option = str | int | float | bool
 Whole = Annotated[int, Field(gt=0)]
@@ -45,11 +55,10 @@ class AnyTable(Section):
         description="Where the table's history can be read from, so that a new watch with a long window starts full.",
         examples=["history/air"],
     )
-    options: Mapping[str, Option] = Field(
-        default_factory=dict,
-        repr=False,
-        description="Further options, handed to Spark's reader (to the function, for `python`) as they are.",
-        examples=[{"header": True}],
+    select: tuple[Text, ...] = Field(
+        (),
+        description="The columns, as Spark SQL over those of the source; without it, all as they are.",
+        examples=[["CAST(ms / 1000 AS DOUBLE) AS ts", "so2"]],
     )
 
     @property
@@ -58,27 +67,34 @@ class AnyTable(Section):
         return duration_us(self.watermark)
 
 
+def _options(example: dict[str, Option]) -> Any:
+    return Field(
+        default_factory=dict,
+        repr=False,
+        description="Further options of Spark's reader, as they are.",
+        examples=[example],
+    )
+
+
 class FileTable(AnyTable):
     """`source = "files"`: a folder of files that grows. Files are read once each; move them in when they are whole."""
 
     source: Literal["files"] = Field(description="`files`.", examples=["files"])
-    path: DataPath = Field(description="The folder (a glob may be part of it).", examples=["data/{site}"])
-    format: Literal["parquet", "csv", "json"] = Field("parquet", description="What the files are.")
+    path: DataPath = Field(description="The folder.", examples=["data/{site}"])
+    format: Literal["parquet", "csv", "json"] | None = Field(
+        None, description="What the files are; without it, what their names say.", examples=["csv"]
+    )
     schema_text: Text | None = Field(
         None,
         alias="schema",
-        description="The columns and their types, as Spark writes them. Parquet files know them themselves.",
+        description="The columns and their types, as Spark writes them; without it, those of the files that are there "
+        "at first, so a folder that starts empty needs it.",
         examples=["ts TIMESTAMP, so2 DOUBLE"],
     )
     max_files_per_trigger: Whole | None = Field(
         None, description="The most files that one look takes in; without it, all that are there.", examples=[10]
     )
-
-    @model_validator(mode="after")
-    def _texts_have_a_schema(self) -> FileTable:
-        if self.format != "parquet" and self.schema_text is None:
-            raise ValueError(f'is {self.format}, which needs its columns: add schema = "ts TIMESTAMP, so2 DOUBLE"')
-        return self
+    options: Mapping[str, Option] = _options({"sep": ";"})
 
 
 class KafkaTable(AnyTable):
@@ -93,11 +109,10 @@ class KafkaTable(AnyTable):
         description="The columns of a message and their types, as Spark writes them.",
         examples=["ts TIMESTAMP, so2 DOUBLE"],
     )
-    starting_offsets: Text = Field(
-        "latest",
-        description="Where the first start begins: `earliest`, `latest`, or Spark's JSON of offsets. Later starts go "
-        "on where the site was.",
+    starting_offsets: Literal["earliest", "latest"] = Field(
+        "earliest", description="Where the first start begins. Later starts go on where the site was."
     )
+    options: Mapping[str, Option] = _options({"kafka.security.protocol": "SSL"})
 
 
 class RateTable(AnyTable):
@@ -110,14 +125,18 @@ class RateTable(AnyTable):
         description="The columns, as Spark SQL over `timestamp` and `value`.",
     )
     time: Text = Field("ts", description="The column that says when a row happened.")
+    options: Mapping[str, Option] = _options({"numPartitions": 2})
 
 
 class PythonTable(AnyTable):
     """`source = "python"`: a function that is given the Spark session and returns a streaming DataFrame."""
 
     source: Literal["python"] = Field(description="`python`.", examples=["python"])
-    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] = Field(
-        description="`module:function`, called as `function(spark, **options)`.", examples=["our_sources:air"]
+    function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] = Field(
+        description="`module:function`, called as `function(spark)`.", examples=["our_sources:air"]
+    )
+    path: DataPath = Field(
+        ".", validate_default=True, description="The folder that the module is imported from; `.` is the file's own."
     )
 
 
@@ -140,5 +159,39 @@ def merged_table(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     {'time': 'ts', 'source': 'rate'}
     """
     changed = "source" in own and own["source"] != defaults.get("source")
-    common = AnyTable.model_fields.keys() - {"options"}
+    common = AnyTable.model_fields.keys() - {"select"}
     return {**{key: value for key, value in defaults.items() if not changed or key in common}, **own}
+
+
+def source_of(table: Table) -> dict[str, Any]:
+    """What Spark is told of a table: the fields of ``TableSource`` of the pipelines, by their names."""
+    common = {"kind": table.source, "select": table.select}
+    match table:
+        case FileTable():
+            return {
+                **common,
+                "path": table.path,
+                "format": table.format,
+                "schema": table.schema_text,
+                "files_per_batch": table.max_files_per_trigger,
+                "options": _texts(table.options),
+            }
+        case KafkaTable():
+            return {
+                **common,
+                "servers": table.servers,
+                "topic": table.topic,
+                "format": table.value_format,
+                "schema": table.schema_text,
+                "starting": table.starting_offsets,
+                "options": _texts(table.options),
+            }
+        case RateTable():
+            return {**common, "rows_per_second": table.rows_per_second, "options": _texts(table.options)}
+        case PythonTable():
+            return {**common, "path": table.path, "function": table.function}
+
+
+def _texts(options: Mapping[str, Option]) -> dict[str, str]:
+    """Spark's options are texts; its truth values are in small letters."""
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}

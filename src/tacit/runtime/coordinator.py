@@ -39,7 +39,9 @@ from tacit.vocabulary import ProtocolError, SentenceError
 from tacit.wire.codec import VERSION
 from tacit.wire.control import Control, Counts, Measure, Opening, WatchSet, Welcome
 
-__all__ = ["Coordinator", "KnownSite"]
+__all__ = ["Addressed", "Coordinator", "KnownSite"]
+
+_KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
 
 Addressed = tuple[int, int, Message | Control]
 """To which site, about which watch, what."""
@@ -174,7 +176,7 @@ class Coordinator:
     # Questions
 
     def ask(self, text: str, now: float) -> tuple[list[dict[str, Any]], list[Addressed]]:
-        """Carry out statements; a result for each, and what the sites are told. All are understood before any is done."""
+        """Carry out statements: a result for each, and what sites are told. All are understood before any is done."""
         results: list[dict[str, Any]] = []
         out: list[Addressed] = []
         statements = parse_statements(text)
@@ -272,7 +274,7 @@ class Coordinator:
         watch.full_from = dict(old.full_from)
         watch.counts = dict(old.counts)
         if watch.settlement is not None:
-            watch.settlement.expect(max(1, len([site for site in self.waited_for(watch)])))
+            watch.settlement.expect(max(1, len(self.waited_for(watch))))
         return {"statement": what, "watch": plan.name, "done": True}, [*self._end(old), *self._install(watch)]
 
     def _install(self, watch: KeptWatch) -> list[Addressed]:
@@ -351,7 +353,7 @@ class Coordinator:
         watch = KeptWatch(
             number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=self.tuning,
             start=self._start, lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
-            keys=[key for (key,) in self.store.all("SELECT key FROM groups WHERE watch = ? ORDER BY number", (number,))],
+            keys=[key for (key,) in self.store.all(_KEYS, (number,))],
         )  # fmt: skip
         for site, *counted in self.store.all(
             "SELECT site, events, panes, late FROM counts WHERE watch = ?", (lineage,)

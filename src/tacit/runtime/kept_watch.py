@@ -160,7 +160,8 @@ class KeptWatch:
         settlement = self.settlement
         if settlement is not None:
             for answer in settlement.published:
-                self._publish(answer)
+                if answer.pane != self.begin or self.lineage != self.number:  # of nothing at all nothing is said
+                    self._publish(answer)
             settlement.published.clear()
             self._store_books(settlement)
         writes, self._writes = self._writes, []

@@ -44,7 +44,7 @@ class Numbering:
             raise ProtocolError("the coordinator left out the numbers of some groups")
         new = np.array([self._number_of(key) for key in numbers.keys], dtype=np.int64)
         known = self._local[numbers.first :]
-        if (known != new[: len(known)]).any():
+        if (known[: len(new)] != new[: len(known)]).any():
             raise ProtocolError("the coordinator gave the numbers of some groups twice, and not alike")
         self._local = np.concatenate([self._local[: numbers.first], new, known[len(new) :]])
         size = max(len(self._shared), int(new.max(initial=-1)) + 1)

@@ -16,15 +16,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tacit.language.schema_check import check_columns
+from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE
 from tacit.protocols.messages import HeartbeatAnswer, Message
 from tacit.protocols.settlement import NEVER
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_store import SiteStore
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, read_watch
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, data_key, scope_of
 from tacit.vocabulary import OptionError, TacitError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import VERSION, encode, open_envelope
@@ -206,13 +205,14 @@ class SiteAgent:
         self.problems.pop(number, None)
         try:
             before = self.watches.get(number)
-            watch = read_watch(number, install, self._data)
-            if watch.plan.table not in self.tables:
-                raise OptionError(f"this site has no table named {watch.plan.table}")
-            check_columns(watch.plan, self.tables[watch.plan.table].columns)
-            if saved := self.store.pieces(watch.data.scope):
-                if not any(each.data is watch.data for each in self.watches.values()):
-                    self._data[watch.data.key] = watch.data = WatchData(watch.plan, saved)
+            plan = parse_watch(install.text)
+            if plan.table not in self.tables:
+                raise OptionError(f"this site has no table named {plan.table}")
+            check_columns(plan, self.tables[plan.table].columns)
+            key = data_key(plan)
+            if key not in self._data:  # watches that need the same windows share them
+                self._data[key] = WatchData(plan, self.store.pieces(scope_of(key)))
+            watch = SiteWatch(number, install, plan, self._data[key])
             if before is not None:
                 watch.settled = before.settled
             self.watches[number] = watch
@@ -365,16 +365,21 @@ class SiteAgent:
         """Close what the clock allows, save it, and let the watches look at it."""
         reached = table.clock.watermark(self.wall_us(), table.idle_since_us, table.elsewhere_us)
         here = [data for data in self._data.values() if data.plan.table == table.name]
-        vectors: dict[str, list[tuple[int, np.ndarray[tuple[int, int], np.dtype[np.float64]]]]] = {}
+        moved: set[str] = set()
         for data in here if reached is not None else ():
             assert reached is not None
-            if data.waiting and place is None:
+            if data.waiting:
+                if place is not None:  # it came while this batch was computed, and begins with the next
+                    continue
                 self._begin(table, data)
-            for pane in data.keeper.close_through(reached):
-                sums, changed = data.keeper.vector(pane)
-                data.panes += changed
-                vectors.setdefault(data.key, []).append((pane, sums))
-        if not vectors and place is None:
+            closing = data.keeper.close_through(reached)
+            for pane in closing[-HISTORY:]:  # a clock may leap over years
+                data.panes += data.keeper.vector(pane)[1]
+            if len(closing) > HISTORY:
+                data.keeper.settle(closing[-HISTORY])
+            if len(closing):
+                moved.add(data.key)
+        if not moved and place is None:
             return False
         changes = {data.scope: data.changes() for data in here}
         changes[f"table:{table.name}"] = table.clock.changes()
@@ -384,7 +389,7 @@ class SiteAgent:
         for data in here:
             data.keeper.saved()
         for watch in self.watches.values():
-            if watch.machine is not None and watch.data.key in vectors:
+            if watch.machine is not None and watch.data.key in moved:
                 self._tell(watch, watch.catch_up())
         return True
 

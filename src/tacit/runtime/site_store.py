@@ -89,7 +89,8 @@ class SiteStore:
         self._write(
             [
                 (
-                    "INSERT INTO watches VALUES (?, ?, NULL) ON CONFLICT (number) DO UPDATE SET envelope = excluded.envelope",
+                    "INSERT INTO watches VALUES (?, ?, NULL)"
+                    " ON CONFLICT (number) DO UPDATE SET envelope = excluded.envelope",
                     (number, envelope),
                 )
             ]

@@ -1,4 +1,4 @@
-"""A watch at a site: the data it needs (windows, shared by watches that need the same), and its half of the protocol."""
+"""A watch at a site: its windows, shared by watches that need the same ones, and its half of the protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from tacit.functions.statistics import shifted
 from tacit.language.plan import WatchPlan
-from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE, Shape, shape_of
 from tacit.protocols.messages import Message
 from tacit.protocols.site import Site
@@ -22,7 +21,7 @@ from tacit.vocabulary import FloatArray
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.control import Install, Sample
 
-__all__ = ["HISTORY", "SiteWatch", "WatchData", "data_key", "read_watch"]
+__all__ = ["HISTORY", "SiteWatch", "WatchData", "data_key", "scope_of"]
 
 HISTORY = 10_000
 """So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
@@ -35,6 +34,11 @@ def data_key(plan: WatchPlan) -> str:
         None if plan.grouping is None else [type(plan.grouping).__name__, asdict(plan.grouping)], asdict(plan.window),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def scope_of(key: str) -> str:
+    """Where the pieces of data with this key are saved."""
+    return f"data:{key}"
 
 
 class WatchData:
@@ -56,7 +60,7 @@ class WatchData:
     @property
     def scope(self) -> str:
         """Where its pieces are saved."""
-        return f"data:{self.key}"
+        return scope_of(self.key)
 
     @property
     def around(self) -> tuple[float, ...]:
@@ -181,18 +185,9 @@ class SiteWatch:
             return out
         begin, oldest = keeper.begin, keeper.oldest
         nothing: FloatArray = np.zeros((len(keeper.keys), keeper.dimension))
-        for pane in range(machine.closed + 1, keeper.closed + 1):
+        for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
             if begin is None or pane < begin:  # before its first row the site held nothing
                 out += self.close(pane, nothing)
             elif oldest is not None and pane >= oldest:
                 out += self.close(pane, keeper.vector(pane)[0])
         return out
-
-
-def read_watch(number: int, install: Install, data: dict[str, WatchData]) -> SiteWatch:
-    """The watch, with the data that another of its kind has already, or with new."""
-    plan = parse_watch(install.text)
-    key = data_key(plan)
-    if key not in data:
-        data[key] = WatchData(plan)
-    return SiteWatch(number, install, plan, data[key])

@@ -1,6 +1,7 @@
 """How a watch starts: sites offer their first pane and a sample of it; the coordinator chooses where and how to begin.
 
-The watch begins at the first pane in which any site has rows; its centres and units come from that pane's sample. It
+The watch begins just before the first pane in which any site has rows, with everything empty, as a replay does; its
+centres and units come from that first pane's sample. It
 waits for every site that is expected, but not for ever: those that come later join while it runs.
 """
 
@@ -18,7 +19,7 @@ __all__ = ["Beginning", "begin_at", "missing_sites"]
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where a watch begins, how it is measured, and how many sites will say hello."""
+    """The pane before the first row, how the watch is measured, and how many sites will say hello."""
 
     pane: int
     measure: Measure
@@ -47,4 +48,4 @@ def begin_at(
         return None
     first = min(rows)
     samples = [offer.sample for _, offer in sorted(ready.items()) if offer.first == first and offer.sample is not None]
-    return Beginning(first, measure_of(plan, samples), len(ready))
+    return Beginning(first - 1, measure_of(plan, samples), len(ready))

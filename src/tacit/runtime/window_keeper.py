@@ -126,7 +126,7 @@ class WindowKeeper(ABC):
 
     def number(self, key: str) -> int:
         """The local number of a group, which gets one if it has none."""
-        return self._number([key])[0]
+        return self._groups.number([key])[0]
 
     def start(self, from_us: int) -> None:
         """Begin at the start of a pane: earlier rows do not count, and are not late either."""

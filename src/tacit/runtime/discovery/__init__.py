@@ -4,7 +4,8 @@ from tacit.runtime.discovery.layout import Layout, SiteFolder, lay_out
 from tacit.runtime.discovery.sample import Column, Sample, take_sample
 from tacit.runtime.discovery.sites import SiteGuess, guess_sites
 from tacit.runtime.discovery.times import TimeGuess, guess_time
-from tacit.runtime.discovery.watches import suggest_watches
+from tacit.runtime.discovery.types import settle_types
+from tacit.runtime.discovery.watches import measures_of, suggest_watches
 from tacit.runtime.discovery.writing import Draft, write_draft
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "guess_sites",
     "guess_time",
     "lay_out",
+    "measures_of",
+    "settle_types",
     "suggest_watches",
     "take_sample",
     "write_draft",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.dataset as ds
 
 from tacit.runtime.discovery.layout import SITE_NAMES, SITES_MAX, SITES_MIN, Layout, site_names
 from tacit.runtime.discovery.sample import Column, Sample
+from tacit.runtime.discovery.scan import scan
 from tacit.runtime.discovery.times import no_column
 from tacit.vocabulary.errors import DataError, OptionError
 
@@ -49,7 +47,7 @@ def guess_sites(
         if column is None:
             raise OptionError(f"--site {asked}: {no_column(sample, asked)}")
         if count is not None:
-            return _spread(asked, count, f"you said so: rows of one {asked} stay together")
+            return _spread(asked, count, f"you said so: rows of one {asked} stay together", asked)
         if not _is_plain(column):
             raise OptionError(f"--site {asked}: a site is told by a text or a whole number, not by {column.spark}")
         return _by_column(layout, sample, asked, "you said so", f"--site {asked}: ")
@@ -60,10 +58,10 @@ def guess_sites(
         return SiteGuess(sites, "each subfolder is a site")
     for name in SITE_NAMES:
         for column in sample.columns:
-            if _folded(column.name) == name and _has_few_values(sample, column) and column.name != time:
+            if _folded(column.name) == name and column.name != time and _has_few_values(layout, sample, column):
                 why = f"{column.name} is called as a site is, and has few values"
                 return _by_column(layout, sample, column.name, why, "")
-    few = [each.name for each in sample.columns if each.name != time and _has_few_values(sample, each)]
+    few = [each.name for each in sample.columns if each.name != time and _has_few_values(layout, sample, each)]
     named = f", such as {' or '.join(few[:3])}" if few else ""
     raise DataError(
         f"nothing says which rows belong to which site; say --site COLUMN{named}, or --sites 4 to spread the rows by "
@@ -71,10 +69,10 @@ def guess_sites(
     )
 
 
-def _spread(column: str, count: int, why: str) -> SiteGuess:
+def _spread(column: str, count: int, why: str, tells: str | None = None) -> SiteGuess:
     quoted = quoted_name(column)
     sites = [GuessedSite(f"site{k + 1}", where=f"pmod(xxhash64({quoted}), {count}) = {k}") for k in range(count)]
-    return SiteGuess(tuple(sites), why, column)
+    return SiteGuess(tuple(sites), why, tells)
 
 
 def _by_column(layout: Layout, sample: Sample, column: str, why: str, prefix: str) -> SiteGuess:
@@ -125,11 +123,11 @@ def _is_plain(column: Column) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind))
 
 
-def _has_few_values(sample: Sample, column: Column) -> bool:
-    if not _is_plain(column):
+def _has_few_values(layout: Layout, sample: Sample, column: Column) -> bool:
+    if not _is_plain(column) or int(pc.count_distinct(sample.rows[column.name]).as_py()) > SITES_MAX:
         return False
-    count = int(pc.count_distinct(sample.rows[column.name]).as_py())
-    return SITES_MIN <= count <= SITES_MAX
+    # Files may be sorted by site, and the sample is of their starts: all rows are looked at before a site is missed.
+    return SITES_MIN <= len(_distinct(layout, sample, column.name)[0]) <= SITES_MAX
 
 
 def _distinct(layout: Layout, sample: Sample, column: str) -> tuple[list[Any], bool, bool]:
@@ -137,27 +135,14 @@ def _distinct(layout: Layout, sample: Sample, column: str) -> tuple[list[Any], b
     seen: set[Any] = set()
     nulls, whole = False, True
     try:
-        for batch in _batches(layout, sample, column):
+        for batch in scan(layout, sample, column):
             seen.update(pc.unique(batch).to_pylist())
             if len(seen) > SITES_MAX + 1:
                 break
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError):
         seen.update(pc.unique(sample.rows[column]).to_pylist())
         whole = False
     if None in seen:
         nulls = True
         seen.discard(None)
     return sorted(seen), nulls, whole
-
-
-def _batches(layout: Layout, sample: Sample, column: str) -> Iterator[pa.Array]:
-    if sample.arrays:
-        raise ValueError("arrays are not read in pieces")
-    kind = sample.rows.schema.field(column).type
-    form: Any = layout.kind
-    if layout.kind == "csv":
-        form = ds.CsvFileFormat(parse_options=pa_csv.ParseOptions(delimiter=sample.delimiter, newlines_in_values=True))
-    files = [str(path) for path in layout.files]
-    data = ds.dataset(files, format=form, schema=pa.schema([pa.field(column, kind)]))
-    for batch in data.to_batches(columns=[column]):
-        yield batch.column(0)

@@ -16,7 +16,7 @@ from tacit.runtime.discovery.times import micros_of
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["Suggestion", "suggest_watches"]
+__all__ = ["Suggestion", "measures_of", "suggest_watches"]
 
 SECOND_US = 1_000_000
 # A window, its words, and the words of a step that suits it.
@@ -34,7 +34,7 @@ ROWS_WANTED = 24  # of a site, in a window
 QUANTILE = 0.9
 UNFIT = re.compile(
     r"(^|_)(id|no|nr|num|index|idx|row|key|code|lat|latitude|lon|lng|longitude|year|month|day|hour|minute|second|"
-    r"weekday|port|zip|version|seq|sequence)$"
+    r"weekday|[sd]?port|zip|version|seq|sequence|src|dst|source|target|status|pid)$"
 )
 
 
@@ -50,7 +50,7 @@ def suggest_watches(sample: Sample, table: str, time: str, site: str | None, sit
     """A threshold at what the mean of a window seldom reaches, and a mean that is tracked; counts without numbers."""
     times = np.asarray(micros_of(sample.rows[time]).fill_null(0).to_numpy(), dtype=np.int64)
     window_s, window, every = _window(times, sites)
-    numbers = _numbers(sample, time, site)
+    numbers = measures_of(sample, time, site)
     if not numbers:
         return Suggestion(_counts(times, table, window_s, window, every), ())
     first, second = numbers[0], numbers[-1] if len(numbers) == 1 else numbers[1]
@@ -109,7 +109,7 @@ def _window(times: IntArray, sites: int) -> tuple[int, str, str]:
     return next((each for each in LADDER if each[0] >= wanted_s), LADDER[-1])
 
 
-def _numbers(sample: Sample, time: str, site: str | None) -> list[str]:
+def measures_of(sample: Sample, time: str, site: str | None) -> list[str]:
     """The columns that are worth watching, the best first: fractions before whole numbers, as they stand."""
     found: list[tuple[bool, str]] = []
     for column in sample.columns:

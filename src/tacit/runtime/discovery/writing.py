@@ -77,6 +77,9 @@ def write_draft(
         f"format = {toml_value(layout.kind)}",
     ]
     if layout.kind != "parquet":
+        lines.append(
+            "# A value that does not fit its type is read as NULL: BIGINT is for numbers that are always whole."
+        )
         lines.append(f"schema = {toml_value(_schema(sample))}")
     if options := _options(layout, sample):
         lines.append(f"options = {toml_value(options)}")

@@ -1,0 +1,189 @@
+"""A coordinator and its sites in one process, without Spark and sockets: batches come from a recording.
+
+The same objects as live, joined by lists instead of streams. Everything that crosses is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tacit.functions.statistics import shifted
+from tacit.language.plan import WatchPlan
+from tacit.recording.stream import Recording
+from tacit.runtime.coordinator import Addressed, Coordinator
+from tacit.runtime.kept_watch import Tuning
+from tacit.runtime.pane_clock import TableClock
+from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_store import SiteStore
+from tacit.runtime.store import Store
+from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.wire.codec import encode, open_envelope
+from tacit.wire.control import Opening
+from tacit.wire.frames import decode_frame, encode_frame
+
+__all__ = ["Live", "RecordedBatch", "batches_of"]
+
+
+class RecordedBatch:
+    """Some rows of a recording as a micro-batch. ``plan`` must be the one that the recording was prepared for."""
+
+    def __init__(self, recording: Recording, rows: np.ndarray, max_time: int | None = None) -> None:
+        self._recording, self._at = recording, rows
+        self.rows, self.no_time = len(rows), 0
+        self.max_time = max_time if max_time is not None else int(recording.t[rows].max()) if len(rows) else None
+
+    def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
+        drawn = []
+        for column in self._recording.centred[self._at].T:
+            finite = column[np.isfinite(column)]
+            drawn.append(float(finite[0]) if len(finite) else None)
+        return tuple(drawn)
+
+    def _values(self, plan: WatchPlan, centres: Sequence[float]) -> np.ndarray:
+        recording = self._recording
+        return shifted(recording.present[self._at], plan.shifts, np.array(recording.centres), np.array(centres))
+
+    def _keys(self) -> tuple[np.ndarray, tuple[str, ...]]:
+        if self._recording.group is None:
+            return np.zeros(len(self._at), dtype=np.int64), ("",)
+        return self._recording.group[self._at].astype(np.int64), self._recording.groups
+
+    def pane_deltas(self, wanted) -> list[PaneDeltas]:
+        found = []
+        for plan, centres, length in wanted:
+            group, keys = self._keys()
+            sub = self._recording.t[self._at] // length
+            pairs, inverse = np.unique(np.stack([sub, group]), axis=1, return_inverse=True)
+            rows = np.bincount(inverse, minlength=pairs.shape[1])
+            sums = np.zeros((pairs.shape[1], len(plan.statistics)))
+            np.add.at(sums, inverse, self._values(plan, centres))
+            found.append(PaneDeltas(pairs[0], pairs[1], rows, sums, keys))
+        return found
+
+    def row_block(self, plan, centres) -> RowBlock:
+        group, keys = self._keys()  # a recording is in order already, and its place in it stands for the hash
+        return RowBlock(
+            self._recording.t[self._at], self._at.astype(np.int64), group, self._values(plan, centres), keys
+        )
+
+    def sample(self, plan, centres, lo_us, hi_us, count) -> SampleRows:
+        t = self._recording.t[self._at]
+        inside = np.flatnonzero((t >= lo_us) & (t < hi_us))
+        keys = self._recording.key[self._at][inside]
+        least = inside[np.argsort(keys, kind="stable")[:count]]
+        values = self._values(plan, centres)[least]
+        return SampleRows(self._recording.key[self._at][least], values, self._recording.centred[self._at][least])
+
+
+def batches_of(recording: Recording, site: int, cuts: Sequence[int], end_us: int) -> list[RecordedBatch]:
+    """A site's rows in order, cut into batches; a last one only moves its clock to the end."""
+    rows = np.flatnonzero(recording.site == site)
+    parts = np.split(rows, [cut for cut in cuts if 0 < cut < len(rows)])
+    return [
+        *(RecordedBatch(recording, part) for part in parts if len(part)),
+        RecordedBatch(recording, rows[:0], end_us),
+    ]
+
+
+class Live:
+    """``pump`` carries everything that is to be carried; ``batch`` hands a site rows; crashes are methods."""
+
+    def __init__(
+        self, folder: Path, names: Sequence[str], table: str, columns: dict[str, str], *, protocol: str = "coordinator"
+    ) -> None:
+        self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
+        self.now = 0.0
+        self.published: dict[int, list] = {}
+        self.alerts: list[dict] = []
+        self.agents: dict[str, SiteAgent] = {}
+        self.numbers: dict[str, int] = {}
+        self.to_coordinator: list[tuple[str, bytes]] = []
+        self.batches = dict.fromkeys(names, 0)
+        self.start_coordinator()
+        for name in names:
+            self.start_site(name)
+
+    def start_coordinator(self) -> None:
+        self.store = Store(self.folder / "coordinator")
+        tuning = Tuning(gather=1e9, backlog=1 << 40)
+        self.coordinator = Coordinator(
+            self.store, now=self.now, expected=self.names, protocol=self.protocol, tuning=tuning, wall=lambda: 0.0
+        )
+
+    def crash_coordinator(self) -> None:
+        """What was not committed is gone, and so are all links."""
+        self.store.close()
+        self.to_coordinator.clear()
+        for agent in self.agents.values():
+            agent.link_down()
+        self.numbers.clear()
+        self.start_coordinator()
+        for name in self.agents:
+            self.link(name)
+
+    def start_site(self, name: str) -> None:
+        table = SiteTable(self.table, self.columns, TableClock(0, "event", 0))
+        agent = SiteAgent(
+            name, SiteStore(self.folder / name), [table], release="test",
+            say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True, wall_us=lambda: 0,
+        )  # fmt: skip
+        self.agents[name] = agent
+        self.link(name)
+
+    def crash_site(self, name: str) -> None:
+        self.agents.pop(name).store.close()
+        self.to_coordinator = [(who, frame) for who, frame in self.to_coordinator if who != name]
+        if name in self.numbers:
+            self.coordinator.close(self.numbers.pop(name), self.now)
+        self.start_site(name)
+
+    def link(self, name: str) -> None:
+        (data,) = decode_frame(self.agents[name].opening())
+        opening = open_envelope(data)[2]
+        assert isinstance(opening, Opening)
+        number, out = self.coordinator.open(name, opening, self.now)
+        self.numbers[name] = number
+        self.say(out)
+
+    def ask(self, text: str) -> list[dict]:
+        results, out = self.coordinator.ask(text, self.now)
+        self.say(out)
+        return results
+
+    def commit(self) -> None:
+        writes, alerts = self.coordinator.take()
+        self.alerts += alerts
+        self.store.commit(writes)
+
+    def say(self, out: list[Addressed]) -> None:
+        self.commit()
+        names = {number: name for name, number in self.numbers.items()}
+        for site, watch, message in out:
+            if site in names:
+                self.agents[names[site]].receive(encode_frame([encode(message, watch)]))
+
+    def batch(self, name: str, batch: RecordedBatch) -> None:
+        self.agents[name].take_batch(self.table, "checkpoint", self.batches[name], batch)
+        self.batches[name] += 1
+
+    def pump(self, seconds: float = 0.0) -> None:
+        """Until nothing is said any more; then the time passes."""
+        while self.to_coordinator:
+            name, frame = self.to_coordinator.pop(0)
+            out = []
+            for data in decode_frame(frame):
+                watch, _, message = open_envelope(data)
+                out += self.coordinator.receive(self.numbers[name], watch, message, self.now)
+            self.say(out)
+        self.now += seconds
+        self.say(self.coordinator.tick(self.now))
+
+    def settle(self, rounds: int = 30) -> None:
+        """Heartbeats and time, until everybody has heard everything."""
+        for _ in range(rounds):
+            for agent in self.agents.values():
+                agent.tick({})
+            self.pump(0.5)

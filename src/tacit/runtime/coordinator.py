@@ -86,6 +86,10 @@ class Coordinator:
         for name in names:
             self._site(name, now)
         self._expected = {self._by_name[name] for name in names}
+        for watch in self._running():
+            if watch.settlement is not None:  # one that had not begun waits for all that it waited for
+                have = {site.number for site in self.sites.values() if watch.plan.table in site.tables}
+                watch.settlement.expect(max(1, len(have | self.waited_for(watch))))
 
     # Sites
 

@@ -269,10 +269,10 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
             java = spark.sparkContext._gateway.proc.pid
             os.kill(java, signal.SIGKILL)
             until(lambda: not air.alive())
-            assert not java_alive(spark)
             assert not air.is_idle()
             assert str(air.failure()).startswith("table air: Spark's Java process has ended"), air.failure()
             air.stop()
+            until(lambda: not java_alive(spark))
 
         put("a", (1, 2.0), (2, 3.0))
         spark = open_session("first", cores=1, memory="512m")

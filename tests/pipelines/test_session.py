@@ -247,7 +247,7 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
                 time.sleep(0.02)
 
         def table(spark, on_batch):
-            source = TableSource("files", path="in")
+            source = TableSource("files", path="in", format="csv", schema="ts BIGINT, v DOUBLE")
             made = StreamingTable(
                 spark, "air", source, time="ts", checkpoint=Path("checkpoint"), trigger_s=0.1, on_batch=on_batch
             )

@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,8 +23,9 @@ from pyspark.logger import PySparkLogger
 
 from tacit.vocabulary.errors import DataError, MachineError, SentenceError, TacitError
 
-__all__ = ["one_sentence", "translate", "translate_java"]
+__all__ = ["GONE", "one_sentence", "translate", "translate_java"]
 
+GONE = "Spark's Java process has ended"
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -46,6 +48,10 @@ def one_sentence() -> Iterator[None]:
         if (ending := _interruption(error, handled)) is not None:
             raise ending from None
         raise translate(error) from None
+    except ConnectionError as error:
+        if _from_py4j(error):
+            raise MachineError(GONE) from None
+        raise
     finally:
         _hush.leave()
 
@@ -75,6 +81,12 @@ class _Hush:
 _hush = _Hush()
 
 
+def _from_py4j(error: BaseException) -> bool:
+    """Was it Java that could not be reached, rather than something else that the code inside talks to?"""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(str(frame.f_globals.get("__name__", "")).startswith("py4j.") for frame, _ in frames)
+
+
 def _interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
     """The interrupt or exit during whose unwinding PySpark failed, as when it closes what Java is still writing to.
 
@@ -89,7 +101,7 @@ def _interruption(error: BaseException, handled: BaseException | None) -> BaseEx
 def translate(error: Exception) -> TacitError:
     """The :class:`TacitError` that says what a Spark error means to the user."""
     if isinstance(error, Py4JNetworkError):
-        return MachineError("Spark's Java process has ended, or does not answer")
+        return MachineError(GONE)
     condition, parameters, message = _story(error)
     kind = condition.split(".")[0]
     if kind in ("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD"):

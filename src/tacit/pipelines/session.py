@@ -23,7 +23,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -148,17 +148,23 @@ def close_session(spark: SparkSession) -> None:
 
 
 def _stop(owned: _Owned) -> None:
-    """Stop Spark, unless its Java is gone: then there is nobody to tell, and asking is an error."""
-    from py4j.protocol import Py4JError
+    """Stop Spark, unless its Java is gone: then there is nobody to tell."""
+    from py4j.protocol import Py4JNetworkError
+
+    with warnings.catch_warnings(), suppress(Py4JNetworkError, OSError):
+        warnings.simplefilter("ignore", RuntimeWarning)  # PySpark's own, when Java ends while it is asked
+        if owned.gateway.proc.poll() is None:
+            owned.session.stop()
+
+
+def _answers(owned: _Owned) -> bool:
+    """Whether Spark's Java is there: one that was just killed is no more reachable before it has ended."""
+    from py4j.protocol import Py4JNetworkError
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # PySpark's own, when Java ends while it is asked
-            if owned.gateway.proc.poll() is None:
-                owned.session.stop()
-    except (Py4JError, OSError):
-        if owned.gateway.proc.poll() is None:
-            raise
+        return owned.gateway.proc.poll() is None and owned.gateway.jvm.System.nanoTime() is not None
+    except (Py4JNetworkError, OSError):
+        return False
 
 
 def _restore_interrupt(owned: _Owned) -> None:
@@ -191,7 +197,7 @@ def _running_session() -> SparkSession | None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    if _owned is not None and _owned.gateway.proc.poll() is not None:
+    if _owned is not None and not _answers(_owned):
         close_session(_owned.session)  # its Java was killed
     if _owned is not None and SparkContext._active_spark_context is not None:
         return _owned.session

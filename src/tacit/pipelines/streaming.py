@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tacit.pipelines.batches import SparkBatch
-from tacit.pipelines.failures import one_sentence, translate, translate_java
+from tacit.pipelines.failures import GONE, one_sentence, translate, translate_java
 from tacit.pipelines.live_sources import TableSource, open_source
 from tacit.pipelines.session import java_alive, session_beside
 from tacit.pipelines.time import time_column
@@ -29,7 +29,6 @@ __all__ = ["OnBatch", "StreamingTable"]
 
 OnBatch = Callable[[int, SparkBatch], None]
 _STOP_TIMEOUT = "60s"
-_GONE = "Spark's Java process has ended"
 
 
 class StreamingTable:
@@ -141,18 +140,18 @@ class StreamingTable:
         query: Any = self._query
         try:
             if not java_alive(self._spark):
-                return self._told(MachineError(_GONE))
+                return self._told(MachineError(GONE))
             if query.isActive:
                 return None
             failed = query._jsq.exception()
             return self._told(translate_java(failed.get())) if failed.isDefined() else None
         except (Py4JError, OSError):
-            return self._told(MachineError(_GONE))
+            return self._told(MachineError(GONE))
 
     def _told(self, error: BaseException) -> TacitError:
         """The error as one sentence that names the table."""
         if not java_alive(self._spark):
-            error = MachineError(_GONE)
+            error = MachineError(GONE)
         elif isinstance(error, (PySparkException, Py4JError)):
             error = translate(error)
         if isinstance(error, TacitError):

@@ -1,0 +1,43 @@
+"""Programs that tests run in a process of their own: a process has one Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+__all__ = ["processes_of", "run_program"]
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def run_program(program: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end in an empty folder, with an empty home and its own folder for temporary files."""
+    for name in ("work", "home", "temporary"):
+        (folder / name).mkdir(parents=True)
+    (folder / "work" / "program.py").write_text(textwrap.dedent(program))
+    inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "JAVA_HOME", "LD_LIBRARY_PATH")}
+    chosen = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(SOURCE)}
+    return subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=folder / "work",
+        env=inherited | chosen | environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The processes whose arguments name the folder."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            named = str(folder).encode() in (each / "cmdline").read_bytes()
+        except OSError:
+            continue
+        found += [int(each.name)] if named else []
+    return found

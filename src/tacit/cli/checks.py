@@ -22,7 +22,8 @@ __all__ = ["CHECKS", "Check", "examine", "supported_minors"]
 
 OLDEST_PYTHON = (3, 11)
 PACKAGES = (
-    "cryptography", "grpcio", "matplotlib", "numba", "numpy", "protobuf", "pyarrow", "pydantic", "rich", "sqlglot", "typer",
+    "cryptography", "grpcio", "matplotlib", "numba", "numpy", "protobuf", "pyarrow", "pydantic", "rich", "sqlglot",
+    "typer",
 )  # fmt: skip
 DISK_NEEDED = 1 << 30
 MEMORY_NEEDED = 4 << 30

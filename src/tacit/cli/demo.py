@@ -1,25 +1,24 @@
-"""``tacit demo``: watches of several shapes over generated data of several kinds, each answer judged.
+"""``tacit demo``: four sites and a coordinator on this machine, live data, and a table of what is watched.
 
-Nothing is read but what is generated here from a seed; the tables are shown and the pictures saved. The command
-succeeds only when no answer was wrong.
+It is ``tacit up`` with a configuration that is written here: Spark's rate source makes rows as time passes, and native
+expressions turn them into readings. The heat of all sites comes and goes, so that thresholds are crossed. At the end
+every answer that was called valid is judged by what the sites held.
 """
 
 from __future__ import annotations
 
+import tempfile
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from tacit.recording.run import Run
-
-__all__ = ["register"]
+__all__ = ["configuration", "register"]
 
 SECONDS = 60
-CHOSEN = "The watches were chosen by hand to show their kinds; what silence saves in general: tacit bench"
-SITES_OF = {"air": "station", "requests": "server", "readings": "sensor", "news": "round_robin:8"}
+SITES = ("east", "north", "south", "west")
+ROWS = 100  # a second, at each site
+PERIOD, HOT = 30, 12  # seconds: how often the heat comes, and how long it stays
 
 
 def register(app: typer.Typer) -> None:
@@ -27,87 +26,62 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def demo(
-        seconds: int = typer.Option(SECONDS, min=10, help="About how long it may take on two cores; data follows."),
-        out: Path = typer.Option(Path("demo-output"), metavar="FOLDER", help="Where the pictures go."),
-        json_: bool = typer.Option(False, "--json", help="Print the results as JSON."),
+        seconds: int = typer.Option(SECONDS, min=10, help="How long it runs once Spark is up."),
+        state: Path | None = typer.Option(
+            None, metavar="FOLDER", help="Keep configuration and state here; else they are gone at the end."
+        ),
+        json_: bool = typer.Option(False, "--json", help="Print the last answers and the verdict as JSON."),
     ) -> None:
-        """Replay watches of several shapes over generated data, check every answer, and draw what happened."""
-        raise typer.Exit(_demo(seconds, out, json_))
+        """Watch four sites with live data for a minute, and judge every answer."""
+        raise typer.Exit(_demo(seconds, state, json_))
 
 
-def _demo(seconds: int, out: Path, json_: bool) -> int:
-    from tacit.cli.show import print_run
-    from tacit.cli.work import as_json, output, progress, spark_session
-    from tacit.language import parse
-    from tacit.recording.plots import save_replay_plot
-    from tacit.recording.run import file_name, record, replay_prepared
-    from tacit.recording.settings import Settings
-    from tacit.vocabulary.errors import OptionError
+def _demo(seconds: int, state: Path | None, json_: bool) -> int:
+    from tacit.cli.up import run_here
+    from tacit.runtime.config import load_config
 
-    if out.exists() and not out.is_dir():
-        raise OptionError(f"--out {out} is not a folder")
-    text = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
-    settings = Settings(step="pane", verify=True)  # as a live watch is checked
-    console = output()
-    runs: list[Run] = []
-    with progress() as bar:
-        bar.say("starting Spark")
-        with spark_session("tacit demo") as spark:
-            for plan in parse(text):
-                bar.say(f"{plan.name}: generating {plan.table}")
-                frame = _generated(spark, plan.table, seconds / SECONDS)
-                recording, took = record(spark, plan, frame, site=SITES_OF[plan.table], time="ts")
-                run = replay_prepared(plan, recording, took, settings, bar.measured(f"{plan.name}: replaying"))
-                bar.say(f"{plan.name}: drawing")
-                out.mkdir(parents=True, exist_ok=True)
-                save_replay_plot(plan, recording, run.replay, out / f"{file_name(plan.name)}.png", settings)
-                runs.append(run)
-                if not json_:
-                    print_run(console, run)
-    reports = [run.replay.report for run in runs]
-    right = all(report.missed == 0 and report.spurious == 0 for report in reports)
-    if json_:
-        typer.echo(as_json([report.as_dict() for report in reports]))
-    else:
-        _print_all(console, runs)
-        console.print(CHOSEN, soft_wrap=True)
-        console.print(f"pictures in {out}", soft_wrap=True)
-    return 0 if right else 1
+    with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
+        folder = Path(temporary) if state is None else state
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tacit.toml").write_text(configuration(), encoding="utf-8")
+        watches = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
+        (folder / "watches.sql").write_text(watches, encoding="utf-8")
+        return run_here(load_config(folder / "tacit.toml"), seconds, json_, judged=True)
 
 
-def _generated(spark: Any, table: str, scale: float) -> Any:
-    from tacit.pipelines.generate import air_quality, sensors, web_requests
-    from tacit.pipelines.news import news
+def configuration() -> str:
+    """The demo's configuration: readings that follow the clock, a little different at each site."""
+    return f"""# What `tacit demo` runs. Start it again with: tacit up tacit.toml
+[coordinator]
+listen = "127.0.0.1:0"
+watches = ["watches.sql"]
 
-    match table:
-        case "air":
-            return air_quality(spark, stations=12, hours=max(1_000, int(24 * 365 * scale)))
-        case "requests":
-            return web_requests(spark, rows=max(5_000, int(60_000 * scale)), sites=8)
-        case "readings":
-            return sensors(spark, rows=max(5_000, int(60_000 * scale)), sites=10)
-    return news(spark, docs=max(3_000, int(12_000 * scale)), terms=1_000)
+[spark]
+memory = "1g"
+
+[tables.readings]
+source = "rate"
+rows_per_second = {ROWS}
+time = "ts"
+watermark = "1 second"
+{_select()}
+[sites.east]
+[sites.north]
+[sites.south]
+[sites.west]
+"""
 
 
-def _print_all(console: Any, runs: list[Run]) -> None:
-    from tacit.cli.show import ratio_text, table_of
-    from tacit.cli.work import show
-
-    rows = []
-    for run in runs:
-        report = run.replay.report
-        total = report.messages["total"]
-        rows.append(
-            {
-                "watch": report.watch,
-                "events": report.updates,
-                "sites": report.sites,
-                "groups": report.groups or 1,
-                "messages": report.messages["total"],
-                "panes / tacit": ratio_text(report.pane_shipping["messages"], total),
-                "events / tacit": ratio_text(report.centralised["messages"], total),
-                "alerts": len(report.alerts),
-                "wrong": (report.missed or 0) + (report.spurious or 0),
-            }
-        )
-    show(console, table_of(rows, rows[0]))
+def _select() -> str:
+    clock = "unix_millis(timestamp) / 1000D"
+    dice = "pmod(xxhash64(value, '{site}', '%s'), 1000) / 1000D"
+    own = "pmod(xxhash64('{site}'), 7)"
+    hot = f"pmod({clock}, {PERIOD}) < {HOT}"
+    columns = [
+        "timestamp AS ts",
+        "concat('d', pmod(value, 8)) AS device",
+        f"20D + {own} / 4D + 4D * ({dice % 'temp'} - 0.5D) + CASE WHEN {hot} THEN 16D ELSE 0D END AS temp",
+        f"50D + 6D * sin({clock} / 20D + {own}) + 20D * ({dice % 'load'} - 0.5D) AS load",
+        f"{dice % 'fail'} < CASE WHEN pmod(value, 8) = 3 AND {hot} THEN 0.6D ELSE 0.02D END AS failed",
+    ]
+    return "select = [\n" + "".join(f'    "{column}",\n' for column in columns) + "]\n"

@@ -44,6 +44,7 @@ class TableSource:
     function: str | None = None  # python: "module:function", called with the session
     select: tuple[str, ...] = ()  # Spark SQL expressions, each with its name, as in "value % 10 AS device"
     options: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None  # Spark SQL: only these rows belong to the table
 
 
 def packages_for(source: TableSource) -> tuple[str, ...]:
@@ -64,7 +65,8 @@ def open_source(spark: SparkSession, source: TableSource) -> DataFrame:
         raise OptionError(f"a table's kind is {source.kind!r}, but must be one of {', '.join(KINDS)}")
     with one_sentence():
         frame = opened(spark, source)
-        return frame.selectExpr(*source.select) if source.select else frame
+        frame = frame.selectExpr(*source.select) if source.select else frame
+        return frame.where(source.where) if source.where else frame
 
 
 def _files(spark: SparkSession, source: TableSource) -> DataFrame:

@@ -16,7 +16,7 @@ from tacit.language.explain import explain_text
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
-from tacit.language.statements import (
+from tacit.language.statement_kinds import (
     AlterWatch,
     CreateWatch,
     DropWatch,
@@ -28,8 +28,8 @@ from tacit.language.statements import (
     ShowWatch,
     ShowWatches,
     Statement,
-    parse_statements,
-)  # fmt: skip
+)
+from tacit.language.statements import parse_statements
 from tacit.protocols.messages import Message
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -235,7 +235,7 @@ class Service:
             return {"watches": watch_rows(self.coordinator, now), "sites": site_rows(self.coordinator, now)}
         raise OptionError("a question is {sql: …} or {status: true}")
 
-    async def _follow(self, request: dict[str, Any], client: str) -> AsyncIterator[dict[str, Any]]:
+    async def _follow(self, request: dict[str, Any], client: str) -> AsyncGenerator[dict[str, Any], None]:
         name = self.coordinator.find(_text(request, "watch")).plan.name
         news = asyncio.Event()
         self._followers[news] = name.casefold()

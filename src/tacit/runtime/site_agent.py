@@ -99,7 +99,7 @@ class SiteAgent:
         self.problems: dict[int, str] = {}
         self._installs: dict[int, Install] = {}
         self._data: dict[str, WatchData] = {}
-        self._up = False
+        self._up = self._told = False
         self._out: list[bytes] = []
         self._lock = threading.RLock()
         for table in self.tables.values():
@@ -118,6 +118,12 @@ class SiteAgent:
         offers = tuple(TableOffer(table.name, tuple(table.columns.items())) for table in self.tables.values())
         opening = Opening(VERSION, self.release, self.name, self.store.instance, offers)
         return encode_frame([encode(opening)])
+
+    @property
+    def knows_watches(self) -> bool:
+        """Has it watches, or has the coordinator said that there are none? Before that nothing should be read."""
+        with self._lock:
+            return bool(self.watches) or self._told
 
     def link_down(self) -> None:
         """The link broke: what was not said will be said again."""
@@ -144,6 +150,7 @@ class SiteAgent:
             case Welcome():
                 self._welcome(message)
             case WatchSet():
+                self._told = True
                 self._forget_all_but(message.watches)
             case Install():
                 self._install(number, message, data)

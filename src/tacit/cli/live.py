@@ -1,0 +1,96 @@
+"""What the live commands share: signals that end them in order, log lines, and the table of what is watched."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.table import Table
+
+__all__ = ["log_to_stderr", "stop_on_signals", "watch_table"]
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """An event that an interrupt or a request to end sets; a second one ends the process at once."""
+    stop = threading.Event()
+
+    def end(number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise SystemExit(128 + number)
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    stop.again = lambda: [signal.signal(number, end) for number in before]  # type: ignore[attr-defined]
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    """One line per event, with its time, on standard error; other libraries only when something is wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("tacit").setLevel(level)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+
+
+def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> Table:
+    """Every watch with its answer, its state, its guarantee, and what it cost against both baselines."""
+    table = Table(title=title, title_justify="left")
+    for name in ("watch", "answer", "state", "as of", "guarantee"):
+        table.add_column(name)
+    for name in ("messages", "of events", "of panes", "alerts"):
+        table.add_column(name, justify="right")
+    for watch in watches:
+        cost = watch["cost"]
+        total = cost["messages"]["total"]
+        table.add_row(
+            watch["watch"],
+            answer_text(watch),
+            _state_text(watch),
+            (watch["as_of"] or "").replace("T", " ").removesuffix("Z")[11:19],
+            watch["guarantee"],
+            f"{total:,}",
+            _share(total, cost["centralised"]["messages"]),
+            _share(total, cost["pane_shipping"]["messages"]),
+            str(watch.get("alert_count", "")),
+        )
+    return table
+
+
+def answer_text(watch: dict[str, Any]) -> str:
+    """The answer in a few words."""
+    rows = watch["answer"]
+    if not rows:
+        waiting = watch["waiting_for"]
+        return f"waiting for {', '.join(waiting)}" if waiting else "none yet"
+    if "group" not in rows[0]:
+        row = rows[0]
+        value = "no value" if row["value"] is None else f"{row['value']:.6g}"
+        return value if "side" not in row else f"{row['side']} ({value})"
+    if "met" in rows[0]:
+        met = [row["group"] for row in rows if row["met"]]
+        shown = ", ".join(met[:4]) + (" …" if len(met) > 4 else "")
+        return f"{len(met)} of {len(rows)} groups met" + (f": {shown}" if met else "")
+    top = sorted(rows, key=lambda row: -(row["value"] or 0.0))[:3]
+    return f"{len(rows)} groups: " + ", ".join(f"{row['group']} {row['value'] or 0.0:.4g}" for row in top)
+
+
+def _state_text(watch: dict[str, Any]) -> str:
+    stale = ", ".join(f"{each['site']} for {each['seconds']:.0f} s" for each in watch["stale"])
+    return f"{watch['state']} ({stale})" if stale else str(watch["state"])
+
+
+def _share(part: int, whole: int) -> str:
+    return "" if whole == 0 else f"{100 * part / whole:.1f} %"

@@ -1,0 +1,206 @@
+"""``tacit up CONFIG``: the coordinator and all sites of a configuration on this machine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tacit.runtime.config_models import Config
+
+__all__ = ["register", "run_here"]
+
+_SHOW_S = 1.0
+_END_S = 8.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+
+    @app.command()
+    def up(
+        config: Path = typer.Argument(..., metavar="CONFIG", help="The configuration (TOML)."),
+        processes: bool = typer.Option(
+            False, "--processes", help="One process for the coordinator and one with its own Spark for each site."
+        ),
+        seconds: float | None = typer.Option(None, min=1, help="End by itself after so long; else when interrupted."),
+        json_: bool = typer.Option(False, "--json", help="Print the last answers as JSON at the end."),
+    ) -> None:
+        """Start the coordinator and every site of a configuration here, and show what is watched."""
+        from tacit.runtime.config import load_config
+
+        loaded = load_config(config)
+        if processes:
+            raise typer.Exit(_run_processes(config, loaded, seconds, json_))
+        raise typer.Exit(run_here(loaded, seconds, json_))
+
+
+def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
+    """Coordinator and sites as threads of this process, around one Spark."""
+    from tacit.cli.live import stop_on_signals
+    from tacit.cli.work import as_json
+    from tacit.recording.run import spark_room
+    from tacit.runtime.local import LocalSystem
+
+    spark_room()
+    system = LocalSystem(config)
+    status: dict[str, Any] = {}
+    with stop_on_signals() as stop, Screen(quiet=json_) as screen:
+        try:
+            system.start(screen.say)
+            stop.again()  # type: ignore[attr-defined]
+            assert system.sites is not None
+            screen.say_once(_where(config, system.coordinator.port))
+            status = _show(system, stop, screen, seconds)
+            failures = system.sites.failures
+        finally:
+            screen.say("ending")
+            system.stop()
+    if json_:
+        typer.echo(as_json(status))
+    else:
+        screen.last(status.get("watches", []))
+    for failure in failures.values():
+        raise failure
+    return 0
+
+
+def _where(config: Config, port: int) -> str:
+    host = config.coordinator.listen.rpartition(":")[0]
+    states = [config.coordinator.state, *(site.state for site in config.sites.values())]
+    return f"coordinator on {host}:{port}; state in {', '.join(str(state) for state in states)}"
+
+
+def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | None) -> dict[str, Any]:
+    """Until it ends; the last status."""
+    from tacit.vocabulary.errors import TacitError
+
+    begin = time.monotonic()
+    counts: dict[str, int] = {}
+    seen: set[str] = set()
+    status: dict[str, Any] = {}
+    while True:
+        system.mind()
+        status = system.coordinator.ask({"status": True})
+        alerts = system.coordinator.ask({"sql": "SHOW ALERTS LIMIT 100"})["results"][0]["alerts"]
+        for alert in reversed(alerts):
+            if alert["id"] not in seen:
+                seen.add(alert["id"])
+                counts[alert["watch"]] = counts.get(alert["watch"], 0) + 1
+                screen.alert(alert)
+        for watch in status["watches"]:
+            watch["alert_count"] = counts.get(watch["watch"], 0)
+        screen.table(status["watches"])
+        if len(system.sites.failures) == len(system.sites.runners):
+            raise next(iter(system.sites.failures.values()), TacitError("no site runs"))
+        left = None if seconds is None else begin + seconds - time.monotonic()
+        if (left is not None and left <= 0) or stop.wait(_SHOW_S if left is None else min(_SHOW_S, max(0.05, left))):
+            return status
+
+
+class Screen:
+    """A table that is drawn again and again on a terminal; in a pipe, lines for what happens."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        from tacit.cli.work import output
+
+        self._console = output()
+        self._quiet = quiet
+        self._live: Any = None
+        self._doing = ""
+        self._alerts: list[str] = []
+        self._rows: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Screen:
+        if self._console.is_terminal and not self._quiet:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *story: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+            self._live = None
+
+    def say(self, text: str) -> None:
+        """What is being done."""
+        self._doing = text
+        self._draw()
+
+    def say_once(self, text: str) -> None:
+        """A line that stays."""
+        self._doing = ""
+        if not self._quiet:
+            self._console.print(text, soft_wrap=True)
+
+    def alert(self, alert: dict[str, Any]) -> None:
+        """An alert was raised."""
+        group = "" if alert["group"] is None else f" [{alert['group']}]"
+        what = "changed" if alert["side"] is None else alert["side"]
+        value = "" if alert["value"] is None else f" at {alert['value']:.6g}"
+        line = f"{alert['at']}  {alert['watch']}{group}: {what}{value}"
+        self._alerts = [*self._alerts, line][-8:]
+        if self._live is None and not self._quiet and alert["side"] is not None:
+            self._console.print(line, soft_wrap=True, markup=False)
+
+    def table(self, rows: list[dict[str, Any]]) -> None:
+        """What is watched now."""
+        self._rows = rows
+        self._draw()
+
+    def last(self, rows: list[dict[str, Any]]) -> None:
+        """The table at the end, which stays."""
+        from tacit.cli.live import watch_table
+        from tacit.cli.work import show
+
+        if rows:
+            show(self._console, watch_table(rows))
+
+    def _draw(self) -> None:
+        if self._live is None:
+            return
+        from rich.console import Group
+        from rich.text import Text
+
+        from tacit.cli.live import watch_table
+
+        parts: list[Any] = [watch_table(self._rows)] if self._rows else []
+        parts += [Text(line, style="yellow") for line in self._alerts]
+        if self._doing:
+            parts.append(Text(self._doing + " …", style="dim"))
+        self._live.update(Group(*parts))
+
+
+def _run_processes(path: Path, config: Config, seconds: float | None, json_: bool) -> int:
+    """One process each; a site or coordinator that ends is started again."""
+    from tacit.cli.live import stop_on_signals
+    from tacit.cli.work import as_json
+    from tacit.runtime.processes import Processes
+
+    commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
+    commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
+    with stop_on_signals() as stop, Screen(quiet=json_) as screen:
+        processes = Processes(commands)
+        status: dict[str, Any] = {}
+        try:
+            processes.start()
+            screen.say_once(_where(config, int(config.coordinator.listen.rpartition(":")[2])))
+            begin = time.monotonic()
+            while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
+                processes.mind()
+                status = processes.status(config) or status
+                screen.table(status.get("watches", []))
+        finally:
+            screen.say("ending")
+            processes.stop(_END_S)
+    if json_:
+        typer.echo(as_json(status))
+    else:
+        screen.last(status.get("watches", []))
+    return 0

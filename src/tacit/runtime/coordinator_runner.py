@@ -1,0 +1,179 @@
+"""A coordinator in this process: its state folder, its service in an event loop of its own thread, its sinks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import Any
+
+from tacit.runtime.config import Config
+from tacit.runtime.coordinator import Coordinator
+from tacit.runtime.kept_watch import Tuning
+from tacit.runtime.locks import hold
+from tacit.runtime.service import Service
+from tacit.runtime.sinks.delivery import Delivery
+from tacit.runtime.sinks.making import make_sinks
+from tacit.runtime.sinks.sink import AlertDocument
+from tacit.runtime.store import Store, Write
+from tacit.transport.security import ServerSecurity, TlsFiles, hashed
+from tacit.vocabulary import OptionError
+
+__all__ = ["CoordinatorRunner", "security_of"]
+
+_log = logging.getLogger(__name__)
+
+
+class CoordinatorRunner:
+    """``start`` returns when it listens; ``failure`` is why it ended by itself; ``stop`` ends it."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.failure: BaseException | None = None
+        self.ended = threading.Event()
+        self._held = ExitStack()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._service: Service | None = None
+        self._ready: Future[int] = Future()
+        self._thread = threading.Thread(target=self._run, name="tacit-coordinator", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._ready.result()
+
+    def start(self) -> None:
+        """Listen. What stands in the way is raised here."""
+        self._held.enter_context(hold(self.config.coordinator.state, "coordinator"))
+        try:
+            self._thread.start()
+            self._ready.result()
+        except BaseException:
+            self._held.close()
+            raise
+
+    def stop(self) -> None:
+        """End it, after everything is stored."""
+        if self._loop is not None and self._stop is not None and not self.ended.is_set():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        if self._thread.is_alive():
+            self._thread.join()
+        self._held.close()
+
+    def call(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run something in the coordinator's loop, and wait for it."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a client would ask, without the network."""
+        assert self._service is not None
+        answer: dict[str, Any] = self.call(self._service._ask(request, ""))
+        return answer
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+            else:
+                self.failure = error
+                _log.error("the coordinator failed: %s", error)
+        finally:
+            self.ended.set()
+
+    async def _main(self) -> None:
+        settings = self.config.coordinator
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        sinks = make_sinks(self.config.sinks)
+        store = Store(settings.state)
+        fresh = store.one("SELECT 1 FROM watches LIMIT 1") is None
+        tuning = Tuning(
+            lease=settings.lease_seconds, gather=settings.gather_seconds, backlog=settings.backlog_panes,
+            resend=min(1.0, settings.lease_seconds / 5),
+        )  # fmt: skip
+        expected = {*self.config.sites, *settings.tokens.sites}
+        coordinator = Coordinator(
+            store, now=time.monotonic(), expected=expected, protocol=settings.protocol,
+            heartbeat=settings.heartbeat_seconds, tuning=tuning,
+        )  # fmt: skip
+        if fresh:
+            _read_watches(coordinator, settings.watches)
+        service = self._service = Service(store, coordinator, sinks=[sink.name for sink in sinks])
+        await service.start(settings.listen, security_of(self.config))
+        deliveries = [Delivery(sink, _Backlog(service)) for sink in sinks]
+        tasks = [asyncio.create_task(delivery.run()) for delivery in deliveries]
+        tasks.append(asyncio.create_task(_wake(service, deliveries)))
+        self._ready.set_result(service.port)
+        failing = asyncio.create_task(service.wait())
+        stopping = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({failing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (*tasks, stopping):
+            task.cancel()
+        await asyncio.gather(*tasks, stopping, return_exceptions=True)
+        failed = failing.exception() if failing.done() and not failing.cancelled() else None
+        failing.cancel()
+        await asyncio.gather(failing, return_exceptions=True)
+        await service.stop()
+        if failed is not None:
+            raise failed
+
+
+def _read_watches(coordinator: Coordinator, files: Sequence[Any]) -> None:
+    for path in files:
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise OptionError(f"the watches in {path} cannot be read: {error.strerror}") from None
+        try:
+            coordinator.ask(text, time.monotonic())
+        except Exception as error:
+            raise type(error)(f"{path}: {error}") if isinstance(error, OptionError) else error from None
+
+
+async def _wake(service: Service, deliveries: Sequence[Delivery]) -> None:
+    while True:
+        await service.alerted.wait()
+        service.alerted.clear()
+        for delivery in deliveries:
+            delivery.wake()
+
+
+class _Backlog:
+    """The store's alerts as sinks take them."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def undelivered(self, sink: str, limit: int) -> Sequence[AlertDocument]:
+        rows = self._service.store.all(
+            "SELECT a.document FROM deliveries d JOIN alerts a ON a.id = d.id WHERE d.sink = ? ORDER BY d.seq LIMIT ?",
+            (sink, limit),
+        )
+        return [json.loads(document) for (document,) in rows]
+
+    async def delivered(self, sink: str, ids: Sequence[str]) -> None:
+        writes: list[Write] = [("DELETE FROM deliveries WHERE sink = ? AND id = ?", (sink, each)) for each in ids]
+        await self._service.stored(writes)
+
+    async def parked(self, sink: str, id: str, reason: str) -> None:
+        await self.delivered(sink, [id])
+
+
+def security_of(config: Config) -> ServerSecurity:
+    """What the coordinator shows and asks for."""
+    settings = config.coordinator
+    tls = settings.tls
+    return ServerSecurity(
+        tls=None if tls is None else TlsFiles(tls.certificate, tls.key),
+        client_ca=None if tls is None else tls.client_ca,
+        site_tokens=hashed({name: token.reveal() for name, token in settings.tokens.sites.items()}),
+        client_tokens=hashed({name: token.reveal() for name, token in settings.tokens.clients.items()}),
+    )

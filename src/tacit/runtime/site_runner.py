@@ -1,0 +1,270 @@
+"""A site in this process: Spark's queries, the agent that takes their batches, the link, and what to do when one dies.
+
+Several sites may share one Spark. When its Java dies, it is started anew and the queries take up their checkpoints;
+meanwhile the link stays, and no pane passes by the clock: only Spark can say that there was nothing to read.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit import __version__
+from tacit.runtime.config_models import Config, SparkConfig
+from tacit.runtime.config_tables import Table, source_of
+from tacit.runtime.link_thread import HeldLink, LinkThread
+from tacit.runtime.locks import hold
+from tacit.runtime.pane_clock import TableClock
+from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_store import SiteStore
+from tacit.transport.grpc_link import SiteLink
+from tacit.transport.security import ClientTls, TlsFiles
+from tacit.vocabulary import MachineError, TacitError
+
+if TYPE_CHECKING:
+    from tacit.pipelines.batches import SparkBatch
+    from tacit.pipelines.streaming import StreamingTable
+
+__all__ = ["SiteRunner", "SparkHost"]
+
+_log = logging.getLogger(__name__)
+
+_RESTARTS = 5  # of a Spark that dies again within a minute; more, and it is not the machine's bad luck
+_RECENT_S = 60.0
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class SparkHost:
+    """The one Spark of this process."""
+
+    def __init__(self, settings: SparkConfig, packages: tuple[str, ...] = ()) -> None:
+        self.settings, self.packages = settings, (*settings.packages, *packages)
+        self.generation = 0
+        self._session: Any = None
+        self._deaths: list[float] = []
+        self._lock = threading.Lock()
+
+    def session(self) -> Any:
+        """The session; Spark is started if there is none or it has died."""
+        from tacit.pipelines.session import close_session, java_alive, open_session
+
+        with self._lock:
+            if self._session is not None and java_alive(self._session):
+                return self._session
+            if self._session is not None:
+                now = time.monotonic()
+                self._deaths = [each for each in self._deaths if now - each < _RECENT_S] + [now]
+                if len(self._deaths) > _RESTARTS:
+                    raise MachineError(f"Spark died {len(self._deaths)} times within a minute; run: tacit doctor")
+                _log.warning("Spark's Java has died; it is started anew")
+                with suppress(Exception):
+                    close_session(self._session)
+                self._session = None
+            master = self.settings.master
+            local = master.startswith("local")
+            cores: Any = "*"
+            if local and "[" in master:
+                inside = master[master.index("[") + 1 : -1].split(",")[0]
+                cores = "*" if inside == "*" else int(inside)
+            conf = {key: _text(value) for key, value in self.settings.conf.items()}
+            self._session = open_session(
+                "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
+                packages=tuple(dict.fromkeys(self.packages)),
+            )  # fmt: skip
+            self.generation += 1
+            return self._session
+
+    def alive(self) -> bool:
+        """Is Java there?"""
+        from tacit.pipelines.session import java_alive
+
+        return self._session is not None and java_alive(self._session)
+
+    def close(self) -> None:
+        """End it."""
+        from tacit.pipelines.session import close_session
+
+        with self._lock:
+            if self._session is not None:
+                with suppress(Exception):
+                    close_session(self._session)
+                self._session = None
+
+
+class SiteRunner:
+    """One site. ``start`` it, call ``mind`` now and then, ``stop`` it."""
+
+    def __init__(
+        self, name: str, config: Config, host: SparkHost, links: LinkThread, *, address: str | None = None
+    ) -> None:
+        self.name, self.config, self.host, self.links = name, config.site(name), host, links
+        self.address = self.config.coordinator if address is None else address
+        self.status = "starting"
+        self.failure: TacitError | None = None
+        self.agent: SiteAgent | None = None
+        self._held = ExitStack()
+        self._tables: dict[str, StreamingTable] = {}
+        self._generation = 0
+        self._link: HeldLink | None = None
+        self._said = ""
+        self._reading = False
+        self._end = threading.Event()
+        self._timer = threading.Thread(target=self._beat, name=f"tacit-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Open everything. What stands in the way is raised here."""
+        state = self._held.enter_context(hold(self.config.state, f"site {self.name}"))
+        try:
+            self._open_tables()
+            store = SiteStore(state)
+            self._held.callback(store.close)
+            tables = [self._site_table(name, table) for name, table in self.config.tables.items()]
+            self.agent = SiteAgent(
+                self.name, store, tables, release=__version__, say=self._say, wall_us=lambda: time.time_ns() // 1000
+            )
+            self._link = self.links.hold(self._make_link)
+            self._link.start()
+            self._timer.start()
+        except BaseException:
+            self.stop()
+            raise
+        self.status = "linking up"
+
+    def mind(self) -> None:
+        """Look after the queries: start them when the watches are known, and again when Spark was lost."""
+        agent = self.agent
+        if agent is None or self.failure is not None:
+            return
+        try:
+            if self._link is not None and (broken := self._link.failure()) is not None:
+                raise TacitError(f"the link of site {self.name} failed: {broken}")
+            if not self._reading:
+                if agent.knows_watches:
+                    self._read()
+            elif not self.host.alive() or self._generation != self.host.generation:
+                self.status = "Spark is started anew"
+                self._end_tables()
+                self._open_tables()
+                self._read()
+            else:
+                for table in self._tables.values():
+                    error = table.failure()
+                    if error is not None and self.host.alive():
+                        raise error
+        except TacitError as error:
+            if not self.host.alive():
+                return  # seen again, and mended, at the next look
+            self.failure, self.status = error, "failed"
+            _log.error("site %s: %s", self.name, error)
+
+    def stop(self) -> None:
+        """Stop reading and hang up. What was not finished comes again after the next start."""
+        self._end.set()
+        if self._timer.is_alive():
+            self._timer.join(5)
+        self._end_tables()
+        if self._link is not None:
+            self._link.stop()
+        self._held.close()
+        self.status = "stopped"
+
+    # Spark
+
+    def _open_tables(self) -> None:
+        from tacit.pipelines.live_sources import TableSource
+        from tacit.pipelines.streaming import StreamingTable
+
+        spark = self.host.session()
+        self._generation = self.host.generation
+        self._tables = {}
+        for name, table in self.config.tables.items():
+            source = TableSource(**source_of(table), where=table.where)
+            self._tables[name] = StreamingTable(
+                spark, name, source, time=table.time, checkpoint=self.config.state / "checkpoints" / name,
+                trigger_s=table.trigger_seconds, on_batch=partial(self._take, name),
+            )  # fmt: skip
+
+    def _take(self, name: str, number: int, batch: SparkBatch) -> None:
+        assert self.agent is not None
+        self.agent.take_batch(name, self._tables[name].checkpoint_id(), number, batch)
+        if (problem := batch.time_problem) and problem != self._said:
+            self._said = problem
+            _log.warning("site %s, table %s: %s", self.name, name, problem)
+
+    def _read(self) -> None:
+        for table in self._tables.values():
+            table.start()
+        self._reading = True
+        self.status = "reading"
+
+    def _end_tables(self) -> None:
+        for table in self._tables.values():
+            with suppress(Exception):
+                table.stop()
+
+    def _site_table(self, name: str, table: Table) -> SiteTable:
+        clock = TableClock(table.watermark_us, table.clock, round(table.idle_seconds * 1_000_000))
+        history = None
+        if table.backfill is not None:
+            history = partial(self._history, table)
+        return SiteTable(name, dict(self._tables[name].columns), clock, history)
+
+    def _history(self, table: Table, lo_us: int, hi_us: int) -> SparkBatch:
+        from tacit.pipelines.history import read_history
+
+        assert table.backfill is not None
+        return read_history(self.host.session(), Path(table.backfill), table.time, table.where, lo_us, hi_us)
+
+    # The link
+
+    def _make_link(self) -> SiteLink:
+        tls = None
+        if self.config.tls is not None:
+            identity = None
+            if self.config.tls.certificate is not None and self.config.tls.key is not None:
+                identity = TlsFiles(self.config.tls.certificate, self.config.tls.key)
+            tls = ClientTls(self.config.tls.ca, identity)
+        return SiteLink(
+            self.address, self.name, on_up=self._up, on_frame=self._frame, on_down=self._down,
+            token=None if self.config.token is None else self.config.token.reveal(), tls=tls,
+        )  # fmt: skip
+
+    def _say(self, frame: bytes) -> bool:
+        return self._link is not None and self._link.send(frame)
+
+    def _up(self) -> None:
+        if self.agent is not None:
+            self._say(self.agent.opening())
+
+    def _frame(self, frame: bytes) -> None:
+        if self.agent is not None:
+            self.agent.receive(frame)
+
+    def _down(self, reason: str, fatal: bool) -> None:
+        if self.agent is not None:
+            self.agent.link_down()
+        if reason != self._said:
+            self._said = reason
+            (_log.error if fatal else _log.warning)("site %s has no link: %s", self.name, reason)
+
+    def _beat(self) -> None:
+        while not self._end.wait(1.0 if self.agent is None else self.agent.heartbeat_s):
+            if self.agent is None:
+                continue
+            idle = {name: self._reading and table.is_idle() for name, table in self._tables.items()}
+            try:
+                self.agent.tick(idle)
+            except Exception as error:
+                if self._end.is_set():
+                    return
+                self.failure = error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}")
+                _log.error("site %s: %s", self.name, error)
+                return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.language.plan import Every, Window
 from tacit.runtime import window_keeper as module
-from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
+from tacit.runtime.windows import Change, WindowKeeper, restore_keeper, window_keeper
 from tacit.vocabulary.errors import ProtocolError, SentenceError
 from tests.runtime.window_twin import Row, Twin, pane_deltas, row_block
 
@@ -147,22 +148,26 @@ class Lab:
 
     def save(self, data: st.DataObject) -> None:
         changes = self.keeper.changes()
-        if data.draw(st.integers(0, 3)) == 0:
-            return  # the transaction failed
+        if data.draw(st.integers(0, 3)):  # else the transaction failed
+            self.commit(changes)
+
+    def commit(self, changes: list[Change]) -> None:
         for change in changes:
-            if change.blob is None:
-                self.disk.pop(change.key, None)
-            else:
+            self.disk.pop(change.key, None)
+            if change.blob is not None:
                 self.disk[change.key] = change.blob
         self.keeper.saved()
+        self.on_disk = (deepcopy(self.twin), self.settled, self.begin)
+
+    def crash(self, data: st.DataObject) -> None:
+        """What was not saved is lost."""
+        if self.disk:
+            self.keeper = restore_keeper(self.case.window, D, self.disk)
+            twin, self.settled, self.begin = self.on_disk
+            self.twin = deepcopy(twin)
 
     def restart(self, data: st.DataObject) -> None:
-        for change in self.keeper.changes():
-            if change.blob is None:
-                self.disk.pop(change.key, None)
-            else:
-                self.disk[change.key] = change.blob
-        self.keeper.saved()
+        self.commit(self.keeper.changes())
         assert self.keeper.changes() == []
         new = restore_keeper(self.case.window, D, self.disk)
         assert new.changes() == []
@@ -211,7 +216,7 @@ class Lab:
 
 def tell(case: Case, whole: bool, data: st.DataObject) -> None:
     lab = Lab(case, whole)
-    deeds = ["add", "add", "add", "close", "close", "ask", "settle", "save", "restart"]
+    deeds = ["add", "add", "add", "close", "close", "ask", "settle", "save", "restart", "crash"]
     if data.draw(st.booleans()):
         deeds += ["start", "backfill"]
         lab.start(data)

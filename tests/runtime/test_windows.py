@@ -50,7 +50,8 @@ def cases(draw: st.DrawFn) -> Case:
                     ("minute", 7 * SECOND, 3 * SECOND, 30 * SECOND),
                     ("minute", 60 * SECOND, 20 * SECOND, 0),
                     ("minute", 45 * SECOND, 11 * SECOND, -100 * SECOND),
-                    ("hour", 420 * SECOND, 200 * SECOND, _us("2013-02-20")),
+                    ("hour", 420 * SECOND, 100 * SECOND, _us("2013-02-20")),
+                    ("day", DAY // 48, DAY // 96, _us("2013-02-20")),
                     ("day", DAY // 24 * 7, DAY // 12, _us("2013-02-20")),
                     ("week", 2 * DAY, DAY // 2, _us("2013-02-20")),
                     ("month", 31 * DAY, 5 * DAY, _us("2012-12-20")),
@@ -73,8 +74,8 @@ def cases(draw: st.DrawFn) -> Case:
 class Lab:
     """A keeper and its twin, told the same things."""
 
-    def __init__(self, case: Case, whole: bool) -> None:
-        self.case, self.whole = case, whole
+    def __init__(self, case: Case, whole: bool, alphabet: str) -> None:
+        self.case, self.whole, self.alphabet = case, whole, alphabet
         self.twin = Twin(case.window)
         self.keeper: WindowKeeper = window_keeper(case.window, D)
         self.disk: dict[str, bytes] = {}
@@ -92,7 +93,7 @@ class Lab:
         row = st.builds(
             lambda k, shift, h, key, values: Row(self.case.origin_us + k * self.case.tick_us + shift, h, key, values),
             st.integers(low, high), st.sampled_from([0, 0, 1, -1]), st.integers(-(2**60), 2**60),
-            st.sampled_from(["a", "b", "c", "ü"]), st.tuples(value, value),
+            st.sampled_from(self.alphabet), st.tuples(value, value),
         )  # fmt: skip
         return data.draw(st.lists(row, max_size=12, unique_by=lambda row: row.hash))
 
@@ -215,12 +216,12 @@ class Lab:
 
 
 def tell(case: Case, whole: bool, data: st.DataObject) -> None:
-    lab = Lab(case, whole)
+    lab = Lab(case, whole, data.draw(st.sampled_from(["a", "abcü"])))
     deeds = ["add", "add", "add", "close", "close", "ask", "settle", "save", "restart", "crash"]
     if data.draw(st.booleans()):
         deeds += ["start", "backfill"]
         lab.start(data)
-    for deed in data.draw(st.lists(st.sampled_from(deeds), min_size=5, max_size=40)):
+    for deed in data.draw(st.lists(st.sampled_from(deeds), min_size=10, max_size=60)):
         getattr(lab, deed)(data)
         lab.check_state()
     lab.ask(data)
@@ -324,7 +325,23 @@ def test_a_start_inside_a_pane_and_history_that_ends_elsewhere_are_refused():
         keeper.backfill(deltas_of([1], keeper), 600 * SECOND)
 
 
-@pytest.mark.parametrize("window", [MINUTE, LAST_3, Window("since", Every(duration_us=10 * SECOND), unit="day")])
+def rows_of(window: Window, pane: int) -> range:
+    """The rows of a window at the end of a pane of 10 s, when each pane has two."""
+    rows = range(2 * (pane + 1))
+    if window.kind == "since":
+        return rows[pane - pane % 360 << 1 :]
+    return rows[-12:] if window.kind == "time" else rows[-(window.rows or len(rows)) :]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        MINUTE,
+        LAST_3,
+        Window("since", Every(duration_us=10 * SECOND), unit="hour"),
+        Window("all", Every(duration_us=10 * SECOND)),
+    ],
+)
 def test_what_is_settled_is_forgotten(window):
     keeper = window_keeper(window, D)
     disk: dict[str, bytes] = {}
@@ -334,6 +351,8 @@ def test_what_is_settled_is_forgotten(window):
         keeper.add(deltas_of([pane * 10 * SECOND + second * SECOND for second in (1, 5)], keeper))
         keeper.close_through((pane + 1) * 10 * SECOND)
         keeper.settle(pane)
+        sums, changed = keeper.vector(pane)
+        assert (sums[0, 0], changed) == (len(rows_of(window, pane)), True)
         for change in keeper.changes():
             if change.blob is None:
                 del disk[change.key]
@@ -343,6 +362,7 @@ def test_what_is_settled_is_forgotten(window):
         most = max(most, len(disk))
     assert most < 200
     restored = restore_keeper(window, D, disk)
+    assert restored.vector(1999)[0][0, 0] == len(rows_of(window, 1999))
     assert restored.vector(1999)[0].tobytes() == keeper.vector(1999)[0].tobytes()
 
 

@@ -202,9 +202,9 @@ class WindowKeeper(ABC):
         self._forget()
 
     def _range(self, pane: int) -> tuple[int, int, int]:
-        oldest = self.oldest
-        if oldest is None or self.closed is None or not oldest <= pane <= self.closed:
-            held = "none" if oldest is None or oldest > (self.closed or 0) else f"{oldest} to {self.closed}"
+        oldest, closed = self.oldest, self.closed
+        if oldest is None or closed is None or not oldest <= pane <= closed:
+            held = "none" if oldest is None or closed is None or oldest > closed else f"{oldest} to {closed}"
             raise ProtocolError(f"the window at pane {pane} cannot be given; panes that can: {held}")
         return self._look_up(pane)
 

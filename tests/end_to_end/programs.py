@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ from pathlib import Path
 
 __all__ = ["processes_of", "run_program"]
 
+_TIMEOUT_S = 300
 SOURCE = Path(__file__).parents[2] / "src"
 
 
@@ -20,15 +22,22 @@ def run_program(program: str, folder: Path, **environment: str) -> subprocess.Co
     (folder / "work" / "program.py").write_text(textwrap.dedent(program))
     inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "JAVA_HOME", "LD_LIBRARY_PATH")}
     chosen = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(
-        [sys.executable, "program.py"],
+    command = [sys.executable, "-X", "faulthandler", "program.py"]
+    process = subprocess.Popen(
+        command,
         cwd=folder / "work",
         env=inherited | chosen | environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=240,
-        check=False,
     )
+    try:
+        out, err = process.communicate(timeout=_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # it then tells where each of its threads is
+        out, err = process.communicate()
+        raise AssertionError(f"the program did not end within {_TIMEOUT_S} s\n{out}\n{err}") from None
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def processes_of(folder: Path) -> list[int]:

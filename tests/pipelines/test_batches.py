@@ -139,7 +139,7 @@ def jobs(spark: SparkSession, name: str) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(name))  # type: ignore[no-untyped-call]
 
 
-def test_counts_go_along_with_the_first_pass_and_one_pass_keeps_nothing(spark: SparkSession) -> None:
+def test_counts_go_along_with_the_first_pass_and_two_passes_keep_nothing(spark: SparkSession) -> None:
     kept = spark.sparkContext._jsc.getPersistentRDDs().size()  # type: ignore[union-attr]
     batch = SparkBatch(frame_of(spark, MANY), "time")
     plans = [watch(sum_of("x"), where=where) for where in (None, "n > 1", "k = 'a'")]
@@ -151,6 +151,8 @@ def test_counts_go_along_with_the_first_pass_and_one_pass_keeps_nothing(spark: S
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept  # type: ignore[union-attr]
     spark.sparkContext.setJobGroup("block", "")
     batch.row_block(plans[0], ())
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept  # type: ignore[union-attr]
+    batch.row_block(plans[1], ())
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
     assert (jobs(spark, "sums") > 0, jobs(spark, "counts")) == (True, 0)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept + 1  # type: ignore[union-attr]

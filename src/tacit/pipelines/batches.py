@@ -2,7 +2,7 @@
 
 A pass over the batch serves all watches that are grouped alike, and the first pass also counts rows and finds the
 latest time. Python sees aggregates and Arrow blocks, never single rows. The batch is kept in memory only when it is
-looked at more than once; :meth:`SparkBatch.close` lets it go.
+looked at more than twice (to keep it costs more than to read it again once); :meth:`SparkBatch.close` lets it go.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ __all__ = ["Batch", "SparkBatch"]
 
 _BAD, _HASH, _COUNTS = "__tacit_bad", "__tacit_hash", "__tacit_counts"
 _TEXT, _KEY = "__tacit_text", "__tacit_sample"
+
+_UNKEPT_PASSES = 2
 
 
 class Batch(Protocol):
@@ -156,7 +158,7 @@ class SparkBatch:
             except SentenceError as error:
                 outcomes[place] = error
         found = families([wanted[place] for place in fine])
-        if len(found) > 1:
+        if self._passes + len(found) > _UNKEPT_PASSES:
             self.keep()
         for family in found:
             for place, outcome in zip(family.places, self._outcomes(family), strict=True):
@@ -214,9 +216,9 @@ class SparkBatch:
         return [outcome for member in family.members for outcome in self._outcomes(families([member])[0])]
 
     def _pass(self) -> DataFrame:
-        """The rows, for one more pass: from the second on they are kept in memory."""
+        """The rows, for one more pass."""
         self._passes += 1
-        if self._passes > 1:
+        if self._passes > _UNKEPT_PASSES:
             self.keep()
         return self._base
 

@@ -19,9 +19,9 @@ __all__ = [
     "contribution",
     "formatted",
     "literal",
-    "passes",
+    "passing",
     "sample_key",
-    "value_of",
+    "value_text",
     "where",
 ]
 
@@ -30,12 +30,12 @@ DRAWS = 7  # odd: their median is one of them
 
 def where(plan: WatchPlan) -> Column:
     """Whether a row counts; NULL is no, as in SQL."""
-    return passes(plan.where)
+    return sf.expr(passing(plan.where))
 
 
-def passes(text: str | None) -> Column:
-    """Whether a row passes the WHERE of this text; without one every row does."""
-    return sf.coalesce(sf.expr(text), sf.lit(False)) if text else sf.lit(True)
+def passing(where: str | None) -> str:
+    """Spark SQL of whether a row passes WHERE; without one every row does."""
+    return f"coalesce(({where}), false)" if where else "true"
 
 
 def centre_draws(plan: WatchPlan, counts: Column, *identity: Column) -> list[Column]:
@@ -64,13 +64,13 @@ def contribution(text: str, centres: tuple[float, ...], counts: Column) -> Colum
 
     It is worked out only for rows that count: ``WHERE x <> 0`` must protect ``AVG(1 / x)``.
     """
-    return value_of(formatted(text, centres), counts)
-
-
-def value_of(text: str, counts: Column) -> Column:
-    """The contribution whose Spark SQL is ready."""
-    value = sf.when(counts, sf.expr(text).cast("double"))
+    value = sf.when(counts, sf.expr(formatted(text, centres)).cast("double"))
     return sf.coalesce(sf.nanvl(value, sf.lit(0.0)), sf.lit(0.0))
+
+
+def value_text(text: str, counts: str) -> str:
+    """The same as Spark SQL, of a contribution whose text is ready and of the name of a column that says who counts."""
+    return f"coalesce(nanvl(CASE WHEN {counts} THEN CAST(({text}) AS DOUBLE) END, 0D), 0D)"
 
 
 def formatted(text: str, centres: tuple[float, ...]) -> str:

@@ -30,7 +30,10 @@ _KAFKA_FORMATS = ("json", "csv")
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """How a table is read. ``options`` go to Spark's reader as they are; ``select`` makes the table's columns."""
+    """How a table is read. ``options`` go to Spark's reader as they are; ``select`` makes the table's columns.
+
+    A batch may be read more than once, so ``select`` must give a row the same values each time: no ``rand()``.
+    """
 
     kind: str  # "files", "kafka", "rate", "python"
     path: str | None = None  # files: the folder; python: a folder to import from

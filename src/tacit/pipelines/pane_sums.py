@@ -18,8 +18,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from tacit.language.plan import ByKey, WatchPlan
-from tacit.pipelines.contributions import formatted, passes, value_of
-from tacit.pipelines.groups import group_columns, group_text, key_columns
+from tacit.pipelines.contributions import formatted, passing, value_text
+from tacit.pipelines.groups import group_columns, group_text
 from tacit.pipelines.parts import LARGEST
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.batches import PaneDeltas
@@ -51,23 +51,22 @@ class Family:
 
         Rows that no watch counts have the keys NULL; rows without a time are a sub-pane NULL.
         """
-        marked = base.withColumns({f"{name}_": counts_of(text) for text, name in self.counted.items()})
-        counts = [sf.col(f"{name}_") for name in self.counted.values()]
-        anyone = counts[0]
-        for each in counts[1:]:
-            anyone = anyone | each
+        # Texts rather than Column objects: each of those costs several calls to Java, and this is built for each batch.
+        marks = [f"{TIME} IS NOT NULL AND {passing(text)} AS {name}_" for text, name in self.counted.items()]
+        sub = f"({TIME} - pmod({TIME}, {self.sub_us}L)) div {self.sub_us}L AS {_SUB}"
+        rows = base.selectExpr("*", sub, *marks)
         grouping = self.members[0][0].grouping
-        keys = group_columns(grouping, anyone)
-        sub = sf.expr(f"({TIME} - pmod({TIME}, {self.sub_us}L)) div {self.sub_us}L")
-        rows = marked.withColumns({_SUB: sub, **keys})
+        keys = group_columns(grouping, sf.expr(" OR ".join(f"{name}_" for name in self.counted.values())))
+        if keys:
+            rows = rows.withColumns(keys)
         sums = [
-            sf.sum(value_of(text, sf.col(f"{self.counted[passing]}_"))).alias(name)
-            for (passing, text), name in self.summed.items()
+            f"sum({value_text(text, f'{self.counted[where]}_')}) AS {name}"
+            for (where, text), name in self.summed.items()
         ]
-        totals = [sf.count_if(f"{name}_").alias(name) for name in self.counted.values()]
-        result = rows.groupBy(_SUB, *keys).agg(*totals, *sums, *more)
+        totals = [f"count_if({name}_) AS {name}" for name in self.counted.values()]
+        result = rows.groupBy(_SUB, *keys).agg(*map(sf.expr, (*totals, *sums)), *more)
         if isinstance(grouping, ByKey):
-            result = result.withColumn(_TEXT, group_text(result, grouping)).drop(*key_columns(grouping))
+            result = result.withColumn(_TEXT, group_text(result, grouping))
         return result
 
     def cut(self, table: pa.Table) -> list[PaneDeltas | InputError]:
@@ -126,7 +125,7 @@ def _family(members: Sequence[Wanted], places: Sequence[int], sub_us: int) -> Fa
 
 def counts_of(where: str | None) -> Column:
     """Whether a row counts: it has a time and passes WHERE."""
-    return sf.col(TIME).isNotNull() & passes(where)
+    return sf.expr(f"{TIME} IS NOT NULL AND {passing(where)}")
 
 
 def numbered(texts: pa.ChunkedArray) -> tuple[IntArray, tuple[str, ...]]:

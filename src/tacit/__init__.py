@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tacit._kernel_cache import use_numba_cache
+from tacit._version import __version__
 
 if TYPE_CHECKING:
     from tacit.language.python_functions import PythonFunction
@@ -48,8 +49,6 @@ __all__ = [
     "__version__",
     "replay",
 ]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Alert": "recording.report",

@@ -81,7 +81,7 @@ def _select() -> str:
         "timestamp AS ts",
         "concat('d', pmod(value, 8)) AS device",
         f"20D + {own} / 4D + 4D * ({dice % 'temp'} - 0.5D) + CASE WHEN {hot} THEN 16D ELSE 0D END AS temp",
-        f"50D + 6D * sin({clock} / 20D + {own}) + 20D * ({dice % 'load'} - 0.5D) AS load",
+        f"50D + 3D * sin({clock} / 20D + {own}) + 20D * ({dice % 'load'} - 0.5D) AS load",
         f"{dice % 'fail'} < CASE WHEN pmod(value, 8) = 3 AND {hot} THEN 0.6D ELSE 0.02D END AS failed",
     ]
     return "select = [\n" + "".join(f'    "{column}",\n' for column in columns) + "]\n"

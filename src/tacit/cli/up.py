@@ -40,14 +40,17 @@ def register(app: typer.Typer) -> None:
 
 
 def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
-    """Coordinator and sites as threads of this process, around one Spark."""
+    """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up."""
     from tacit.cli.live import stop_on_signals
     from tacit.cli.work import as_json
     from tacit.recording.run import spark_room
+    from tacit.runtime.judge import Judge
     from tacit.runtime.local import LocalSystem
+    from tacit.runtime.store import Store
 
     spark_room()
-    system = LocalSystem(config)
+    judge = Judge() if judged else None
+    system = LocalSystem(config, witness=None if judge is None else judge.witness)
     status: dict[str, Any] = {}
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
         try:
@@ -60,13 +63,20 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
         finally:
             screen.say("ending")
             system.stop()
+    wrong = 0
+    if judge is not None:
+        store = Store(config.coordinator.state)
+        verdicts = [verdict.as_dict() for verdict in judge.verdicts(store)]
+        store.close()
+        status["verdicts"] = verdicts
+        wrong = sum(len(verdict["wrong"]) for verdict in verdicts)
     if json_:
         typer.echo(as_json(status))
     else:
-        screen.last(status.get("watches", []))
+        screen.last(status)
     for failure in failures.values():
         raise failure
-    return 0
+    return 1 if wrong else 0
 
 
 def _where(config: Config, port: int) -> str:
@@ -79,7 +89,8 @@ def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | N
     """Until it ends; the last status."""
     from tacit.vocabulary.errors import TacitError
 
-    begin = time.monotonic()
+    begin = system.sites.spark_up
+    first: float | None = None
     counts: dict[str, int] = {}
     seen: set[str] = set()
     status: dict[str, Any] = {}
@@ -94,6 +105,9 @@ def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | N
                 screen.alert(alert)
         for watch in status["watches"]:
             watch["alert_count"] = counts.get(watch["watch"], 0)
+        if first is None and any(watch["answer"] for watch in status["watches"]):
+            first = time.monotonic() - begin
+        status["first_answer_seconds"] = first
         screen.table(status["watches"])
         if len(system.sites.failures) == len(system.sites.runners):
             raise next(iter(system.sites.failures.values()), TacitError("no site runs"))
@@ -154,13 +168,21 @@ class Screen:
         self._rows = rows
         self._draw()
 
-    def last(self, rows: list[dict[str, Any]]) -> None:
-        """The table at the end, which stays."""
+    def last(self, status: dict[str, Any]) -> None:
+        """What there is to say at the end, which stays."""
         from tacit.cli.live import watch_table
         from tacit.cli.work import show
 
-        if rows:
-            show(self._console, watch_table(rows))
+        if status.get("watches"):
+            show(self._console, watch_table(status["watches"]))
+        if (first := status.get("first_answer_seconds")) is not None:
+            self._console.print(f"first answer {first:.1f} s after Spark was up", soft_wrap=True)
+        for verdict in status.get("verdicts", []):
+            judged = f"{verdict['watch']}: {verdict['panes']} panes judged, {len(verdict['wrong'])} wrong"
+            crossed = f"; {verdict['crossings']} crossings, {verdict['alerts']} alerts"
+            self._console.print(judged + crossed, soft_wrap=True, markup=False)
+            for line in verdict["wrong"][:5]:
+                self._console.print(f"  {line}", soft_wrap=True, markup=False)
 
     def _draw(self) -> None:
         if self._live is None:
@@ -202,5 +224,5 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     if json_:
         typer.echo(as_json(status))
     else:
-        screen.last(status.get("watches", []))
+        screen.last(status)
     return 0

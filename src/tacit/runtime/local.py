@@ -13,6 +13,7 @@ from tacit.runtime.config_tables import source_of
 from tacit.runtime.coordinator_runner import CoordinatorRunner
 from tacit.runtime.link_thread import LinkThread
 from tacit.runtime.site_runner import SiteRunner, SparkHost
+from tacit.runtime.site_watch import Witness
 from tacit.vocabulary import OptionError, TacitError
 
 __all__ = ["LocalSites", "LocalSystem"]
@@ -25,7 +26,9 @@ _log = logging.getLogger(__name__)
 class LocalSites:
     """Some sites of a configuration in this process."""
 
-    def __init__(self, config: Config, names: Iterable[str], *, address: str | None = None) -> None:
+    def __init__(
+        self, config: Config, names: Iterable[str], *, address: str | None = None, witness: Witness | None = None
+    ) -> None:
         from tacit.pipelines.live_sources import TableSource, packages_for
 
         self.names = tuple(names)
@@ -35,7 +38,9 @@ class LocalSites:
         packages = tuple(package for source in sources for package in packages_for(TableSource(**source)))
         self.host = SparkHost(config.spark, packages)
         self.links = LinkThread()
-        self.runners = [SiteRunner(name, config, self.host, self.links, address=address) for name in self.names]
+        self.runners = [
+            SiteRunner(name, config, self.host, self.links, address=address, witness=witness) for name in self.names
+        ]  # fmt: skip
         self.spark_up: float | None = None
 
     def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -78,8 +83,8 @@ class LocalSites:
 class LocalSystem:
     """Coordinator and sites together."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, *, witness: Witness | None = None) -> None:
+        self.config, self.witness = config, witness
         self.coordinator = CoordinatorRunner(config)
         self.sites: LocalSites | None = None
 
@@ -89,7 +94,8 @@ class LocalSystem:
         self.coordinator.start()
         try:
             host = self.config.coordinator.listen.rpartition(":")[0]
-            self.sites = LocalSites(self.config, self.config.sites, address=f"{host}:{self.coordinator.port}")
+            address = f"{host}:{self.coordinator.port}"
+            self.sites = LocalSites(self.config, self.config.sites, address=address, witness=self.witness)
             self.sites.start(tell)
         except BaseException:
             self.stop()

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE
-from tacit.protocols.messages import HeartbeatAnswer, Message
+from tacit.protocols.messages import HeartbeatAnswer, Hello, Message, Report
 from tacit.protocols.settlement import NEVER
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_store import SiteStore
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, data_key, scope_of
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
 from tacit.vocabulary import OptionError, TacitError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import VERSION, encode, open_envelope
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
 __all__ = ["SiteAgent", "SiteTable"]
+
+_REPEATS = 4  # in a lease, of what nobody answers
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +91,9 @@ class SiteAgent:
         release: str,
         say: Callable[[bytes], bool],
         wall_us: Callable[[], int],
+        witness: Witness | None = None,
     ) -> None:
+        self.witness = witness
         self.name, self.store, self.release, self.say, self.wall_us = name, store, release, say, wall_us
         self.tables = {table.name: table for table in tables}
         self.number: int | None = None
@@ -134,6 +138,7 @@ class SiteAgent:
                 watch.waiting.clear()
                 watch.asked.clear()
                 watch.offered = watch.counted = None
+                watch.repeated.clear()
                 if watch.numbering is not None:
                     watch.numbering.forget()
 
@@ -219,7 +224,7 @@ class SiteAgent:
             key = data_key(plan)
             if key not in self._data:  # watches that need the same windows share them
                 self._data[key] = WatchData(plan, self.store.pieces(scope_of(key)))
-            watch = SiteWatch(number, install, plan, self._data[key])
+            watch = SiteWatch(number, install, plan, self._data[key], witness=self.witness)
             if before is not None:
                 watch.settled = before.settled
             self.watches[number] = watch
@@ -447,11 +452,11 @@ class SiteAgent:
 
     def _tell(self, watch: SiteWatch, messages: Iterable[Message]) -> None:
         for message in messages:
-            self._tell_one(watch, message)
+            if self._up and not self._said_lately(watch, message):
+                self._deliver(watch, message)
 
-    def _tell_one(self, watch: SiteWatch, message: Message) -> None:
-        if not self._up:
-            return
+    def _deliver(self, watch: SiteWatch, message: Message) -> None:
+        """Say it in the coordinator's numbers, as soon as these are known."""
         numbering = watch.numbering
         if numbering is not None:
             missing = numbering.missing(message)
@@ -466,6 +471,22 @@ class SiteAgent:
             message = numbering.outward(message)
         self._put(watch.number, message)
 
+    def _said_lately(self, watch: SiteWatch, message: Message) -> bool:
+        """Machines say some things again with every heartbeat, for they may be lost; on a stream they seldom are."""
+        match message:
+            case Report():
+                mark: tuple[int, ...] = (message.number, message.version)
+            case Hello():
+                mark = (message.session, message.oldest)
+            case _:
+                return False
+        now = self.wall_us()
+        last = watch.repeated.get(type(message))
+        if last is not None and last[0] == mark and 0 <= now - last[1] < self.lease_s * 1e6 / _REPEATS:
+            return True
+        watch.repeated[type(message)] = (mark, now)
+        return False
+
     def _learn(self, watch: SiteWatch, numbers: Numbers) -> None:
         if watch.numbering is None:
             return
@@ -474,7 +495,8 @@ class SiteAgent:
         if watch.machine is not None:
             watch.machine.grow_groups(len(watch.data.keeper.keys))
         waiting, watch.waiting = watch.waiting, []
-        self._tell(watch, waiting)
+        for message in waiting:
+            self._deliver(watch, message)
 
     def _put(self, number: int, message: Message | Control) -> None:
         if self._up:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit import __version__
+from tacit._version import __version__
 from tacit.runtime.config_models import Config, SparkConfig
 from tacit.runtime.config_tables import Table, source_of
 from tacit.runtime.link_thread import HeldLink, LinkThread
@@ -22,6 +22,7 @@ from tacit.runtime.locks import hold
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_agent import SiteAgent, SiteTable
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_watch import Witness
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls, TlsFiles
 from tacit.vocabulary import MachineError, TacitError
@@ -103,8 +104,16 @@ class SiteRunner:
     """One site. ``start`` it, call ``mind`` now and then, ``stop`` it."""
 
     def __init__(
-        self, name: str, config: Config, host: SparkHost, links: LinkThread, *, address: str | None = None
+        self,
+        name: str,
+        config: Config,
+        host: SparkHost,
+        links: LinkThread,
+        *,
+        address: str | None = None,
+        witness: Witness | None = None,
     ) -> None:
+        self.witness = witness
         self.name, self.config, self.host, self.links = name, config.site(name), host, links
         self.address = self.config.coordinator if address is None else address
         self.status = "starting"
@@ -128,8 +137,9 @@ class SiteRunner:
             self._held.callback(store.close)
             tables = [self._site_table(name, table) for name, table in self.config.tables.items()]
             self.agent = SiteAgent(
-                self.name, store, tables, release=__version__, say=self._say, wall_us=lambda: time.time_ns() // 1000
-            )
+                self.name, store, tables, release=__version__, say=self._say, wall_us=lambda: time.time_ns() // 1000,
+                witness=self.witness,
+            )  # fmt: skip
             self._link = self.links.hold(self._make_link)
             self._link.start()
             self._timer.start()
@@ -251,7 +261,7 @@ class SiteRunner:
     def _down(self, reason: str, fatal: bool) -> None:
         if self.agent is not None:
             self.agent.link_down()
-        if reason != self._said:
+        if reason != self._said and not self._end.is_set():
             self._said = reason
             (_log.error if fatal else _log.warning)("site %s has no link: %s", self.name, reason)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,7 +22,10 @@ from tacit.vocabulary import FloatArray
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.control import Install, Sample
 
-__all__ = ["HISTORY", "SiteWatch", "WatchData", "data_key", "scope_of"]
+__all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of"]
+
+Witness = Callable[[int, int, int, FloatArray, FloatArray | None, Sequence[str]], None]
+"""Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (runtime/judge.py)."""
 
 HISTORY = 10_000
 """So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
@@ -143,6 +147,8 @@ class SiteWatch:
     asked: set[str] = field(default_factory=set)
     offered: object = None  # what was last offered and counted, on this link
     counted: object = None
+    witness: Witness | None = None
+    repeated: dict[type[Message], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # when it was last said
 
     @property
     def grouped(self) -> bool:
@@ -174,6 +180,8 @@ class SiteWatch:
         assert measure is not None
         moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
         vectors, weights = shape.vectors(moved)
+        if self.witness is not None:
+            self.witness(machine.site, self.number, pane, vectors, weights, self.data.keeper.keys)
         machine.grow_groups(len(vectors))
         return machine.close_pane(pane, vectors, weights)
 

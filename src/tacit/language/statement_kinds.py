@@ -11,6 +11,7 @@ __all__ = [
     "AlterWatch",
     "Change",
     "CreateWatch",
+    "DropSite",
     "DropWatch",
     "ExplainWatch",
     "PauseWatch",
@@ -44,6 +45,13 @@ class DropWatch:
 
     name: str
     if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropSite:
+    """``DROP SITE name``: it left for good; from the next pane on its last data does not count any more."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,7 @@ Statement = (
     CreateWatch
     | ExplainWatch
     | DropWatch
+    | DropSite
     | PauseWatch
     | ResumeWatch
     | ShowWatches

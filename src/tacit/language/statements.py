@@ -1,6 +1,6 @@
 """What a coordinator is asked beside SELECT: watches are made, changed, paused, dropped and shown.
 
-    CREATE WATCH …                      EXPLAIN WATCH name [AS …]          DROP WATCH [IF EXISTS] name
+    CREATE WATCH …                      EXPLAIN WATCH name [AS …]          DROP WATCH [IF EXISTS] name | DROP SITE name
     PAUSE WATCH name                    RESUME WATCH name                  SHOW WATCHES | SHOW WATCH name | SHOW SITES
     SHOW ALERTS [FOR name] [LIMIT n]    ALTER WATCH name SET MARGIN n, THRESHOLD n, WITHIN n [PERCENT]
 
@@ -24,6 +24,7 @@ from tacit.language.statement_kinds import (
     AlterWatch,
     Change,
     CreateWatch,
+    DropSite,
     DropWatch,
     ExplainWatch,
     PauseWatch,
@@ -113,7 +114,9 @@ def _statement(
     raise _unknown(source, tokens[0])
 
 
-def _drop(words: Words) -> DropWatch:
+def _drop(words: Words) -> DropWatch | DropSite:
+    if words.take("SITE"):
+        return words.finished(DropSite(words.name("DROP SITE name")))
     words.expect("WATCH", "DROP WATCH name")
     if_exists = False
     if words.sees("IF") and len(words.rest) > 1:  # a watch may be called if

@@ -19,6 +19,7 @@ from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import (
     AlterWatch,
     CreateWatch,
+    DropSite,
     DropWatch,
     ExplainWatch,
     PauseWatch,
@@ -30,7 +31,7 @@ from tacit.language.statement_kinds import (
     Statement,
 )
 from tacit.language.statements import parse_statements
-from tacit.protocols.messages import Message
+from tacit.protocols.messages import Leave, Message
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
@@ -216,6 +217,8 @@ class Coordinator:
                     return {"statement": "drop", "watch": name, "done": False}, []
                 watch = self.find(name)
                 return {"statement": "drop", "watch": watch.plan.name, "done": True}, self._end(watch)
+            case DropSite(name):
+                return {"statement": "drop site", "site": name, "done": True}, self._drop_site(name, now)
             case PauseWatch(name):
                 watch = self.find(name)
                 if watch.status == "paused":
@@ -243,6 +246,21 @@ class Coordinator:
                 plan = self.find(name).plan if plan is None else plan
                 return {"statement": "explain", "watch": plan.name, "text": explain_text(plan)}, []
         raise AssertionError(statement)
+
+    def _drop_site(self, name: str, now: float) -> list[Addressed]:
+        number = self._by_name.get(name)
+        if number is None:
+            known = ", ".join(sorted(self._by_name)) or "none"
+            raise SentenceError(f"there is no site named {name}", hint=f"there are {known}")
+        if self.sites[number].online:
+            raise SentenceError(f"site {name} is online", hint="stop it first, or it would come back at once")
+        self._expected.discard(number)
+        out: list[Addressed] = []
+        for watch in self._running():
+            watch.offers.pop(number, None)
+            session = 0 if watch.settlement is None else watch.settlement.sessions.get(number, 0)
+            out += _addressed(watch, watch.receive(number, Leave(number, session), now))
+        return out
 
     def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
         if any(watch.plan.name.casefold() == plan.name.casefold() for watch in self._running()):

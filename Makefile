@@ -1,6 +1,6 @@
 # Each command sets up what it needs: .venv is made from the locked requirements and renewed when they change.
 #
-#   make demo     watches over generated data, as tables and plots
+#   make demo     four sites with live data, watched for a minute (SECONDS=60)
 #   make test     the tests (minutes)            make check   format, lint, types, imports and the tests
 #   make long     what takes longer than minutes  make bench   the measurements
 #   make lint     check without the tests        make format  let ruff lay out the code
@@ -37,7 +37,7 @@ $(WARM): $(READY) $(wildcard src/tacit/*/_kernels*.py src/tacit/functions/tables
 	@touch $@
 
 demo: $(WARM)
-	@.venv/bin/tacit demo $(ARGS)
+	@.venv/bin/tacit demo $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 test: $(WARM)
 	$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)

@@ -1,32 +1,31 @@
-"""``tacit demo``: several shapes of watches over several kinds of data, and not one wrong answer."""
+"""``tacit demo``: four live sites, and not one wrong answer. A longer one is run by hand: it takes a minute."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import os
+import subprocess
+import sys
+import tomllib
 
 import pytest
 
-Tacit = Callable[..., Any]
+from tacit.cli.demo import SITES, configuration
 
 
-@pytest.mark.usefixtures("spark")
-def test_the_demo_is_right_and_draws_everything(tacit: Tacit, tmp_path: Path) -> None:
-    done = tacit("demo", "--seconds", 10, "--out", tmp_path / "out", "--json")
-    assert (done.code, done.err) == (0, "")
-    reports = json.loads(done.out)
-    assert len(reports) == 8
-    assert [(report["missed"], report["spurious"]) for report in reports] == [(0, 0)] * 8
-    assert sum(report["groups"] is not None for report in reports) == 2
-    pictures = sorted((tmp_path / "out").iterdir())
-    assert [path.stem for path in pictures] == sorted(report["watch"] for report in reports)
-    assert all(path.stat().st_size > 10_000 for path in pictures)
+def test_the_configuration_is_one() -> None:
+    assert tuple(sorted(tomllib.loads(configuration())["sites"])) == SITES
 
 
-def test_a_file_in_the_way_of_the_pictures(tacit: Tacit, tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("")
-    done = tacit("demo", "--out", tmp_path / "out")
-    assert (done.code, done.out) == (2, "")
-    assert "is not a folder" in done.err
+@pytest.mark.e2e
+@pytest.mark.xdist_group("live")
+def test_the_demo_answers_and_is_right() -> None:
+    command = [sys.executable, "-m", "tacit", "demo", "--seconds", "25", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    status = json.loads(done.stdout)
+    assert {watch["watch"] for watch in status["watches"]} == {"devices", "failing", "heat", "load"}
+    assert all(watch["answer"] for watch in status["watches"] if watch["watch"] != "devices")
+    assert all(verdict["wrong"] == [] for verdict in status["verdicts"])
+    assert sum(verdict["panes"] for verdict in status["verdicts"]) > 20
+    assert len(status["sites"]) == 4

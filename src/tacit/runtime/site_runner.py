@@ -204,6 +204,7 @@ class SiteRunner:
             table.start()
         self._reading = True
         self.status = "reading"
+        _log.info("site %s reads its tables: %s", self.name, ", ".join(self._tables))
 
     def _end_tables(self) -> None:
         for table in self._tables.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
 from tacit.recording.replay import Replay
+from tacit.runtime.answers import iso_time
 from tests.end_to_end.feeding import BASE_S
 from tests.end_to_end.judging import Said, Told, Watch
 
-__all__ = ["alerts_told", "answers_of_replay", "same_as_replay"]
+__all__ = ["alerts_follow_from_answers", "alerts_told", "answers_of_replay", "same_as_replay"]
 
 
 def alerts_told(alerts: list[dict[str, Any]], until: str) -> list[tuple[Any, ...]]:
@@ -35,15 +37,12 @@ def answers_of_replay(watch: Watch, replay: Replay) -> dict[int, dict[str, Said]
     return found
 
 
-def same_as_replay(watch: Watch, told: Told, report: dict[str, Any], replay: Replay, steps: int) -> None:
+def same_as_replay(watch: Watch, told: Told, report: dict[str, Any], replay: Replay, groups: Sequence[str] | None, steps: int) -> None:
     """The same alerts, and the same side and value at every pane, as far as all rows are in."""
     end_us = (BASE_S + steps) * 1_000_000 // watch.pane_us * watch.pane_us
-    from tacit.runtime.answers import iso_time
-
     until = iso_time(end_us)
     assert alerts_told(told.alerts, until) == alerts_told(report["alerts"], until), watch.name
-    groups = report.get("groups")
-    names = replay_groups(replay) if groups else [""]
+    names = groups or [""]
     changes = answers_of_replay(watch, replay)
     now = {names[int(group)]: said for group, said in changes.pop(-1, {}).items()}
     for pane in range(min(told.answers), end_us // watch.pane_us):
@@ -55,9 +54,18 @@ def same_as_replay(watch: Watch, told: Told, report: dict[str, Any], replay: Rep
         }, (watch.name, pane)
 
 
-def replay_groups(replay: Replay) -> list[str]:
-    """The names of a replay's groups."""
-    return list(replay.physical.names)
+def alerts_follow_from_answers(watch: Watch, told: Told) -> None:
+    """An alert for each change of a condition or of a tracked value, where it changed, and none beside."""
+    expected = []
+    before: dict[str, Said] = {}
+    for pane, answers in sorted(told.answers.items()):
+        for group, (side, number) in answers.items():
+            old = before.get(group, (0, None))
+            if (number != old[1]) if watch.threshold is None else ((side == 1) != (old[0] == 1)):
+                expected.append((pane, group if watch.grouped else None, number))
+        before = answers
+    found = [(alert["pane"], alert["group"], alert["value"]) for alert in told.alerts]
+    assert sorted(found, key=str) == sorted(expected, key=str), watch.name
 
 
 def _none(number: float | None) -> float | None:

@@ -92,15 +92,19 @@ class Feeder:
 
     def finish(self) -> int:
         """Feed no more; a last row per site, a while later, closes everything before it. The step of those rows."""
-        self._end.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self.end()
         if self._failure is not None:
             raise self._failure
         last = self.steps + 4 - self.steps % 4
         for site in self.sites:
             self._put(site, "end", [Row((BASE_S + last) * 1_000_000 + 1, site, "d0", 40, 0)])
         return last
+
+    def end(self) -> None:
+        """Feed no more."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def write_all(self, path: Path) -> None:
         """Everything that was fed, the last rows apart, in one file."""

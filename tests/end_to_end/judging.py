@@ -8,6 +8,7 @@ import sqlite3
 import statistics
 import subprocess
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,7 @@ def _label(key: str) -> str:
     return ", ".join(map(str, json.loads(key))) if key.startswith("[") else key
 
 
-def replayed(folder: Path, data: Path, watches: Sequence[Watch], protocol: str) -> dict[str, tuple[dict[str, Any], Replay]]:
+def replayed(folder: Path, data: Path, watches: Sequence[Watch], protocol: str) -> dict[str, tuple[dict[str, Any], Replay, tuple[str, ...] | None]]:
     """What ``tacit replay --step pane`` says of the same rows: its report, and the same replay with its answers."""
     (folder / "watches.sql").parent.mkdir(exist_ok=True)
     (folder / "watches.sql").write_text(script(watches))
@@ -158,7 +159,7 @@ def replayed(folder: Path, data: Path, watches: Sequence[Watch], protocol: str) 
         assert (report["missed"], report["spurious"]) == (0, 0), report
         recording = load(folder / "work" / watch.name)
         replay = replay_recording(parse_watch(watch.sentence), recording, protocol=protocol, step="pane")
-        found[watch.name] = (report, replay)
+        found[watch.name] = (report, replay, recording.groups)
     return found
 
 
@@ -167,6 +168,7 @@ def complaints(watch: Watch, told: Told, rows: Sequence[Row], until_us: int) -> 
     found = []
     sites = sorted({row.site for row in rows})
     by_site = {site: sorted((row for row in rows if row.site == site), key=lambda row: row.t) for site in sites}
+    times = {site: [row.t for row in mine] for site, mine in by_site.items()}
     groups = sorted({row.device for row in rows}) if watch.grouped else [""]
     for pane, state in sorted(told.states.items()):
         end = (pane + 1) * watch.pane_us
@@ -174,12 +176,11 @@ def complaints(watch: Watch, told: Told, rows: Sequence[Row], until_us: int) -> 
             continue
         window: list[Row] = []
         for site in sites:
-            before = [row for row in by_site[site] if row.t < end]
-            if watch.rows is not None:
-                window += before[-watch.rows :]
-            else:
-                assert watch.duration_us is not None
-                window += [row for row in before if row.t >= end - watch.duration_us]
+            stop = bisect_left(times[site], end)
+            begin = max(0, stop - (watch.rows or 0))
+            if watch.duration_us is not None:
+                begin = bisect_left(times[site], end - watch.duration_us)
+            window += by_site[site][begin:stop]
         for group in groups:
             truth = watch.value([row for row in window if not watch.grouped or row.device == group])
             side, value = told.answers[pane].get(group, (0, math.nan))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
     inherited = {key: os.environ[key] for key in kept if key in os.environ}
     return {
         **inherited, "HOME": str(folder / "home"), "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(SOURCE),
-        "PYTHONUNBUFFERED": "1",
+        "PYTHONUNBUFFERED": "1", "TACIT_DEBUG": "1",
     }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ class System:
         tables: str = "",
         spark: str = 'master = "local[1]"\nmemory = "512m"',
         sinks: str = "",
-        dial: int | None = None,
+        dial: Mapping[str, int] | None = None,
         token: str | None = None,
         tls: ClientTls | None = None,
         site: str = "",
@@ -108,14 +108,14 @@ class System:
         self._starts: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "watches.sql").write_text(watches)
-        dialled = f'coordinator = "127.0.0.1:{dial or self.port}"'
+        dialled = {name: (dial or {}).get(name, self.port) for name in sites}
         parts = [
             f'[coordinator]\nlisten = "{self.address}"\nlease_seconds = {lease}\nprotocol = "{protocol}"\n'
             f'heartbeat_seconds = 0.5\ngather_seconds = 300\nwatches = ["watches.sql"]\n{coordinator}',
             f'[[sinks]]\nkind = "file"\npath = "{self.alerts_file}"\n{sinks}',
             f"[spark]\n{spark}",
             tables,
-            *(f"[sites.{name}]\n{dialled}\n{site.replace('{site}', name)}" for name in sites),
+            *(f'[sites.{name}]\ncoordinator = "127.0.0.1:{port}"\n{site}' for name, port in dialled.items()),
         ]
         self.config.write_text("\n\n".join(parts) + "\n")
         for name in sites:
@@ -139,7 +139,7 @@ class System:
         self._starts[name] = self._starts.get(name, 0) + 1
         with self.log_path(name).open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, "-m", "tacit", *command], cwd=self.folder, env=environment(self.folder),
+                [sys.executable, "-X", "faulthandler", "-m", "tacit", *command], cwd=self.folder, env=environment(self.folder),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         return self.running[name]

@@ -15,12 +15,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
 
 SITES = ("east", "north", "west")
 STEPS = 90
+SPARK = 'master = "local[2]"\nmemory = "1g"'
 
 
 @pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
 def test_live_sites_say_what_a_replay_says(protocol: str, tmp_path: Path) -> None:
     """Three sites around one Spark; the rows come in uneven portions."""
-    with System(tmp_path / "live", SITES, script(), protocol=protocol, tables=TABLES, lease=60) as system:
+    with System(tmp_path / "live", SITES, script(), protocol=protocol, tables=TABLES, lease=60, spark=SPARK) as system:
         feeder = Feeder(system.folder, SITES, seed=3, pause_s=0.0, ties=True)
         system.run("up", "up", str(system.config))
         system.wait_for_coordinator()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,8 @@ class LightSite:
     def __init__(
         self, folder: Path, name: str, address: str, *, token: str | None = None, tls: ClientTls | None = None
     ) -> None:
-        self.name, self.downs, self.second = name, [], 1_000
+        self.name, self.second = name, 1_000
+        self.downs: list[tuple[str, bool]] = []
         self._links = LinkThread()
         table = SiteTable("events", {"ts": "timestamp"}, TableClock(0, "event", 0))
         self.agent = SiteAgent(
@@ -60,8 +62,9 @@ class LightSite:
             )
         )
         self.link.start()
-
-    downs: list[tuple[str, bool]]
+        self._end = threading.Event()
+        self._timer = threading.Thread(target=self._beat, daemon=True)
+        self._timer.start()
 
     def say(self, frame: bytes) -> bool:
         """Send a frame, whatever it is."""
@@ -74,14 +77,21 @@ class LightSite:
         self.agent.link_down()
         self.downs.append((reason, fatal))
 
+    def _beat(self) -> None:
+        while not self._end.wait(0.3):
+            self.agent.tick({})
+
     def feed(self, rows: int) -> None:
         """One second of rows."""
         self.agent.take_batch("events", "checkpoint", self.second - 1_000, _Rows(self.second, rows))
-        self.agent.tick({})
         self.second += 1
 
     def stop(self) -> None:
-        """Hang up."""
+        """Hang up; doing it twice does nothing."""
+        if self._end.is_set():
+            return
+        self._end.set()
+        self._timer.join()
         self.link.stop()
         self._links.stop()
         self.agent.store.close()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,7 @@ class System:
         watches: str,
         *,
         lease: float = 4.0,
+        gather: float = 300.0,
         protocol: str = "coordinator",
         coordinator: str = "",
         tables: str = "",
@@ -111,7 +114,7 @@ class System:
         dialled = {name: (dial or {}).get(name, self.port) for name in sites}
         parts = [
             f'[coordinator]\nlisten = "{self.address}"\nlease_seconds = {lease}\nprotocol = "{protocol}"\n'
-            f'heartbeat_seconds = 0.5\ngather_seconds = 300\nwatches = ["watches.sql"]\n{coordinator}',
+            f'heartbeat_seconds = 0.5\ngather_seconds = {gather}\nwatches = ["watches.sql"]\n{coordinator}',
             f'[[sinks]]\nkind = "file"\npath = "{self.alerts_file}"\n{sinks}',
             f"[spark]\n{spark}",
             tables,
@@ -169,6 +172,13 @@ class System:
     def reads(self, name: str) -> int:
         """How often a site began to read."""
         return self.log(name).count(READS)
+
+    def batches(self, name: str) -> int:
+        """How many micro-batches of its tables a site has in its windows."""
+        store = self.folder / "state" / name / "site.sqlite"
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10.0)) as database:
+            (found,) = database.execute("SELECT COALESCE(SUM(batch + 1), 0) FROM batches").fetchone()
+        return int(found)
 
     def is_online(self, name: str) -> bool:
         """Does the coordinator have a link of the site?"""

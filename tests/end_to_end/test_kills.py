@@ -76,9 +76,9 @@ class Story:
                 self._kill_site(name)
             case "java":
                 (java,) = javas_of(self.system.running[name].pid)
-                reads = self.system.reads(name)
+                before = self.system.reads(name), self.system.batches(name)
                 os.kill(java, signal.SIGKILL)
-                self.system.wait_for_site(name, reads + 1)
+                self._wait_until_it_reads(name, *before)
             case "link":
                 self._cut(name)
         self._valid_again(kind)
@@ -94,11 +94,16 @@ class Story:
 
     def _kill_site(self, name: str) -> None:
         (java,) = javas_of(self.system.running[name].pid)
-        reads = self.system.reads(name)
+        before = self.system.reads(name), self.system.batches(name)
         self.system.kill(name)
         until(lambda: not _runs(java), seconds=20, story=lambda: f"the Java of site {name} outlives it")
         self.system.start(name)
+        self._wait_until_it_reads(name, *before)
+
+    def _wait_until_it_reads(self, name: str, reads: int, batches: int) -> None:
+        """It is linked up, its queries run, and the first batch of rows that came meanwhile is in its windows."""
         self.system.wait_for_site(name, reads + 1)
+        until(lambda: self.system.batches(name) > batches, story=self._story)
 
     def _cut(self, name: str) -> None:
         self.proxies[name].cut()

@@ -17,12 +17,18 @@ __all__ = ["log_to_stderr", "stop_on_signals", "watch_table"]
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that an interrupt or a request to end sets; a second one ends the process at once."""
+    """An event that an interrupt or a request to end sets; the same one again ends the process at once.
+
+    One of each is no impatience: a terminal interrupts all processes of `tacit up --processes`, and the first of them
+    then asks the others to end.
+    """
     stop = threading.Event()
+    seen: set[int] = set()
 
     def end(number: int, _frame: object) -> None:
-        if stop.is_set():
+        if number in seen:
             raise SystemExit(128 + number)
+        seen.add(number)
         stop.set()
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -37,7 +37,9 @@ def answers_of_replay(watch: Watch, replay: Replay) -> dict[int, dict[str, Said]
     return found
 
 
-def same_as_replay(watch: Watch, told: Told, report: dict[str, Any], replay: Replay, groups: Sequence[str] | None, steps: int) -> None:
+def same_as_replay(
+    watch: Watch, told: Told, report: dict[str, Any], replay: Replay, groups: Sequence[str] | None, steps: int
+) -> None:
     """The same alerts, and the same side and value at every pane, as far as all rows are in."""
     end_us = (BASE_S + steps) * 1_000_000 // watch.pane_us * watch.pane_us
     until = iso_time(end_us)

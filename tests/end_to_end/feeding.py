@@ -45,7 +45,9 @@ class Row:
     w: int
 
 
-def rows_of_step(seed: int, sites: Sequence[str], site: str, step: int, *, rows: int = 5, ties: bool = False) -> list[Row]:
+def rows_of_step(
+    seed: int, sites: Sequence[str], site: str, step: int, *, rows: int = 5, ties: bool = False
+) -> list[Row]:
     """The rows of a site in one second. Integers, so that every sum is exact; no two at the same time unless wanted."""
     place = list(sites).index(site)
     dice = np.random.default_rng([seed, place, step])

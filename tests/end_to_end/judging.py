@@ -141,7 +141,9 @@ def _label(key: str) -> str:
     return ", ".join(map(str, json.loads(key))) if key.startswith("[") else key
 
 
-def replayed(folder: Path, data: Path, watches: Sequence[Watch], protocol: str) -> dict[str, tuple[dict[str, Any], Replay, tuple[str, ...] | None]]:
+def replayed(
+    folder: Path, data: Path, watches: Sequence[Watch], protocol: str
+) -> dict[str, tuple[dict[str, Any], Replay, tuple[str, ...] | None]]:
     """What ``tacit replay --step pane`` says of the same rows: its report, and the same replay with its answers."""
     (folder / "watches.sql").parent.mkdir(exist_ok=True)
     (folder / "watches.sql").write_text(script(watches))

@@ -34,7 +34,9 @@ class _Rows:
     def pane_deltas(self, wanted):
         one = np.array([self.rows])
         return [
-            PaneDeltas(np.array([self.second * S // length]), np.zeros(1, dtype=np.int64), one, one[:, None] * 1.0, ("",))
+            PaneDeltas(
+                np.array([self.second * S // length]), np.zeros(1, dtype=np.int64), one, one[:, None] * 1.0, ("",)
+            )
             for _, _, length in wanted
         ]
 

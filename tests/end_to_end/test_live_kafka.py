@@ -15,7 +15,9 @@ from tests.end_to_end.system import System, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kafka")]
 
-WATCH = "CREATE WATCH load AS SELECT SUM(v) AS s FROM readings WINDOW LAST 3 SECONDS EVERY 1 SECOND ALERT WHEN s > 100;\n"
+WATCH = (
+    "CREATE WATCH load AS SELECT SUM(v) AS s FROM readings WINDOW LAST 3 SECONDS EVERY 1 SECOND ALERT WHEN s > 100;\n"
+)
 BEGIN = 1_767_225_600
 
 
@@ -63,7 +65,11 @@ def test_rows_from_a_topic_and_alerts_into_one(broker: str, tmp_path: Path) -> N
         assert system.stop("north") == 0
         assert system.stop("coordinator") == 0
     producer.close()
-    assert [(each["side"], each["pane"] + 1 - BEGIN) for each in alerts] == [("above", 12), ("below", 22), ("above", 32)]
+    assert [(each["side"], each["pane"] + 1 - BEGIN) for each in alerts] == [
+        ("above", 12),
+        ("below", 22),
+        ("above", 32),
+    ]
     unique = {each["id"]: each for each in found}
     assert unique == {each["id"]: each for each in alerts}
 

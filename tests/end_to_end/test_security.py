@@ -44,7 +44,9 @@ class Secured:
         text = self.system.config.read_text()
         secured = configuration(self.certs, SITES, ["desk"])
         for name in SITES:  # sites of this file dial this coordinator
-            secured = secured.replace(f'[sites."{name}"]\n', f'[sites."{name}"]\ncoordinator = "{self.system.address}"\n')
+            secured = secured.replace(
+                f'[sites."{name}"]\n', f'[sites."{name}"]\ncoordinator = "{self.system.address}"\n'
+            )
         table = '[tables.events]\nsource = "rate"\n'
         self.system.config.write_text(f"{text}\n{secured}\n\n{table}")
         held.enter_context(self.system)
@@ -61,7 +63,11 @@ class Secured:
         token = token or read_token(self.certs / "sites" / f"{name}.token")
         self.fed_sites = getattr(self, "fed_sites", 0) + 1
         made = LightSite(
-            self.folder / f"site{self.fed_sites}", name, self.system.address, token=token, tls=self.tls(name, certs=certs)
+            self.folder / f"site{self.fed_sites}",
+            name,
+            self.system.address,
+            token=token,
+            tls=self.tls(name, certs=certs),
         )
         self.held.callback(made.stop)
         return made

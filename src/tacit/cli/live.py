@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-__all__ = ["log_to_stderr", "stop_on_signals", "watch_table"]
+__all__ = ["load_kernels", "log_to_stderr", "stop_on_signals", "watch_table"]
 
 
 @contextmanager
@@ -38,6 +38,16 @@ def stop_on_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def load_kernels() -> None:
+    """Load the kernels before anyone waits for an answer; the first time on a machine they are compiled.
+
+    Compiling takes a minute or more, in which a coordinator could answer nobody and a site's lease would run out.
+    """
+    from tacit.recording.warm import warm_kernels
+
+    warm_kernels()
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:

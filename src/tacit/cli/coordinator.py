@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def _run(path: Path, quiet: bool) -> int:
     import logging
 
-    from tacit.cli.live import log_to_stderr, stop_on_signals
+    from tacit.cli.live import load_kernels, log_to_stderr, stop_on_signals
     from tacit.runtime.config import load_config
     from tacit.runtime.coordinator_runner import CoordinatorRunner
     from tacit.vocabulary.errors import TacitError
@@ -32,6 +32,7 @@ def _run(path: Path, quiet: bool) -> int:
     config = load_config(path)
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     runner = CoordinatorRunner(config)
+    load_kernels()
     with stop_on_signals() as stop:
         runner.start()
         host = config.coordinator.listen.rpartition(":")[0]

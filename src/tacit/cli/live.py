@@ -12,17 +12,23 @@ from typing import Any
 
 from rich.table import Table
 
-__all__ = ["log_to_stderr", "stop_on_signals", "watch_table"]
+__all__ = ["load_kernels", "log_to_stderr", "stop_on_signals", "watch_table"]
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that an interrupt or a request to end sets; a second one ends the process at once."""
+    """An event that an interrupt or a request to end sets; the same one again ends the process at once.
+
+    One of each is no impatience: a terminal interrupts all processes of `tacit up --processes`, and the first of them
+    then asks the others to end.
+    """
     stop = threading.Event()
+    seen: set[int] = set()
 
     def end(number: int, _frame: object) -> None:
-        if stop.is_set():
+        if number in seen:
             raise SystemExit(128 + number)
+        seen.add(number)
         stop.set()
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -32,6 +38,16 @@ def stop_on_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def load_kernels() -> None:
+    """Load the kernels before anyone waits for an answer; the first time on a machine they are compiled.
+
+    Compiling takes a minute or more, in which a coordinator could answer nobody and a site's lease would run out.
+    """
+    from tacit.recording.warm import warm_kernels
+
+    warm_kernels()
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def _run(path: Path, name: str, quiet: bool) -> int:
     import logging
 
-    from tacit.cli.live import log_to_stderr, stop_on_signals
+    from tacit.cli.live import load_kernels, log_to_stderr, stop_on_signals
     from tacit.recording.run import spark_room
     from tacit.runtime.config import load_config
     from tacit.runtime.local import LocalSites
@@ -34,6 +34,7 @@ def _run(path: Path, name: str, quiet: bool) -> int:
     config.site(name)
     spark_room()  # says how to install Spark where it is not
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
+    load_kernels()
     with stop_on_signals() as stop:
         sites = LocalSites(config, [name])
         try:

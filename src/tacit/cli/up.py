@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
     """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up."""
-    from tacit.cli.live import stop_on_signals
+    from tacit.cli.live import load_kernels, stop_on_signals
     from tacit.cli.work import as_json
     from tacit.recording.run import spark_room
     from tacit.runtime.judge import Judge
@@ -54,6 +54,8 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     status: dict[str, Any] = {}
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
         try:
+            screen.say("loading kernels (compiled the first time, which takes a minute or two)")
+            load_kernels()
             system.start(screen.say)
             stop.again()  # type: ignore[attr-defined]
             assert system.sites is not None

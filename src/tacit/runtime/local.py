@@ -35,7 +35,10 @@ class LocalSites:
         if not self.names:
             raise OptionError("the configuration has no sites; write a section [sites.NAME] for each")
         sources = [source_of(table) for name in self.names for table in config.site(name).tables.values()]
-        packages = tuple(package for source in sources for package in packages_for(TableSource(**source)))
+        needed = (package for source in sources for package in packages_for(TableSource(**source)))
+        given = " ".join((*config.spark.packages, *(str(value) for value in config.spark.conf.values())))
+        # Whoever names a connector himself, as a package or as a jar, has chosen its version.
+        packages = tuple(package for package in needed if package.split(":")[1] not in given)
         self.host = SparkHost(config.spark, packages)
         self.links = LinkThread()
         self.runners = [

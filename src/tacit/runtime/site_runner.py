@@ -37,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 _RESTARTS = 5  # of a Spark that dies again within a minute; more, and it is not the machine's bad luck
 _RECENT_S = 60.0
+_DYING_S = 3.0
 
 
 def _text(value: object) -> str:
@@ -88,6 +89,15 @@ class SparkHost:
         from tacit.pipelines.session import java_alive
 
         return self._session is not None and java_alive(self._session)
+
+    def ends(self) -> bool:
+        """Is Java gone, or about to be? One that is killed breaks its connections a moment before it has ended."""
+        end = time.monotonic() + _DYING_S
+        while self.alive():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.05)
+        return True
 
     def close(self) -> None:
         """End it."""
@@ -170,7 +180,7 @@ class SiteRunner:
                     if error is not None and self.host.alive():
                         raise error
         except TacitError as error:
-            if not self.host.alive():
+            if self.host.ends():
                 return  # seen again, and mended, at the next look
             self.failure, self.status = error, "failed"
             _log.error("site %s: %s", self.name, error)
@@ -214,6 +224,7 @@ class SiteRunner:
             table.start()
         self._reading = True
         self.status = "reading"
+        _log.info("site %s reads its tables: %s", self.name, ", ".join(self._tables))
 
     def _end_tables(self) -> None:
         for table in self._tables.values():

@@ -1,0 +1,74 @@
+"""A watch's live story beside a replay's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.functions.evaluate import value
+from tacit.functions.goals import Comparison, Track
+from tacit.recording.replay import Replay
+from tacit.runtime.answers import iso_time
+from tests.end_to_end.feeding import BASE_S
+from tests.end_to_end.judging import Said, Told, Watch
+
+__all__ = ["alerts_follow_from_answers", "alerts_told", "answers_of_replay", "same_as_replay"]
+
+
+def alerts_told(alerts: list[dict[str, Any]], until: str) -> list[tuple[Any, ...]]:
+    """Alerts as both kinds of documents have them, in one order."""
+    found = [(each["at"], each.get("group"), each.get("side"), each["value"]) for each in alerts if each["at"] <= until]
+    return sorted(found, key=lambda each: (each[0], each[1] or ""))
+
+
+def answers_of_replay(watch: Watch, replay: Replay) -> dict[int, dict[str, Said]]:
+    """What a replay answered: by pane in which something changed, the side and value of every group that did."""
+    goal, physical = replay.physical.goal, replay.physical
+    expression = goal.expression if isinstance(goal, Comparison | Track) else physical.outputs[0][1]
+    found: dict[int, dict[str, Said]] = {}
+    for change in replay.outcome.changes:
+        values = np.asarray(value(expression, change.estimates * physical.scale)).tolist()
+        pane = -1 if change.update < 0 else int(replay.updates.time[change.update]) // watch.pane_us - 1
+        now = found.setdefault(pane, {})
+        for group, side, number in zip(change.groups.tolist(), change.sides.tolist(), values, strict=True):
+            now[str(group)] = (side, number)
+    return found
+
+
+def same_as_replay(
+    watch: Watch, told: Told, report: dict[str, Any], replay: Replay, groups: Sequence[str] | None, steps: int
+) -> None:
+    """The same alerts, and the same side and value at every pane, as far as all rows are in."""
+    end_us = (BASE_S + steps) * 1_000_000 // watch.pane_us * watch.pane_us
+    until = iso_time(end_us)
+    assert alerts_told(told.alerts, until) == alerts_told(report["alerts"], until), watch.name
+    names = groups or [""]
+    changes = answers_of_replay(watch, replay)
+    now = {names[int(group)]: said for group, said in changes.pop(-1, {}).items()}
+    for pane in range(min(told.answers), end_us // watch.pane_us):
+        now |= {names[int(group)]: said for group, said in changes.get(pane, {}).items()}
+        live = told.answers[pane]
+        expected = {name: now[name] for name in live}
+        assert {k: (s, _none(v)) for k, (s, v) in live.items()} == {
+            k: (s, _none(v)) for k, (s, v) in expected.items()
+        }, (watch.name, pane)
+
+
+def alerts_follow_from_answers(watch: Watch, told: Told) -> None:
+    """An alert for each change of a condition or of a tracked value, where it changed, and none beside."""
+    expected = []
+    before: dict[str, Said] = {}
+    for pane, answers in sorted(told.answers.items()):
+        for group, (side, number) in answers.items():
+            old = before.get(group, (0, None))
+            if (number != old[1]) if watch.threshold is None else ((side == 1) != (old[0] == 1)):
+                expected.append((pane, group if watch.grouped else None, number))
+        before = answers
+    found = [(alert["pane"], alert["group"], alert["value"]) for alert in told.alerts]
+    assert sorted(found, key=str) == sorted(expected, key=str), watch.name
+
+
+def _none(number: float | None) -> float | None:
+    return None if number is None or not np.isfinite(number) else number

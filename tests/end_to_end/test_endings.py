@@ -1,0 +1,86 @@
+"""An interrupt ends everything within ten seconds, in order, and leaves no process; `tacit demo` ends by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.programs import processes_of
+from tests.end_to_end.system import System, environment, javas_of, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
+
+END_S = 10.0
+WATCH = "CREATE WATCH w AS SELECT AVG(value) AS m FROM t WINDOW LAST 5 SECONDS EVERY 1 SECOND TRACK m WITHIN 100;\n"
+TABLES = '[tables.t]\nsource = "rate"\nrows_per_second = 20\nwatermark = "0 seconds"\n'
+WHOM = [pytest.param(False, id="first process"), pytest.param(True, id="whole group")]
+
+
+def _interrupt(process: subprocess.Popen[bytes], whole_group: bool) -> int:
+    """As `kill -INT` does, or as a terminal: its exit code."""
+    (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+    begin = time.monotonic()
+    code = process.wait(60)
+    assert time.monotonic() - begin < END_S, "it took too long to end"
+    return code
+
+
+def _answers(system: System) -> bool:
+    return (watch := system.watches().get("w")) is not None and watch["pane"] is not None
+
+
+@pytest.mark.parametrize("whole_group", WHOM)
+def test_up_in_processes_is_interrupted(tmp_path: Path, whole_group: bool) -> None:
+    with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
+        process = system.run("up", "up", str(system.config), "--processes")
+        until(lambda: _answers(system), story=lambda: system.log("up"))
+        assert _interrupt(process, whole_group) == 0, system.log("up")
+        assert processes_of(tmp_path) == []
+        assert "Traceback" not in system.log("up")
+        assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_up_in_threads_is_interrupted(tmp_path: Path) -> None:
+    with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
+        process = system.run("up", "up", str(system.config))
+        until(lambda: _answers(system), story=lambda: system.log("up"))
+        assert _interrupt(process, True) == 0, system.log("up")
+        assert processes_of(tmp_path) == []
+        assert "Traceback" not in system.log("up")
+        assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def _demo(folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    with (folder / "demo.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tacit", "demo", *options], cwd=folder, env=environment(folder),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("whole_group", WHOM)
+def test_a_demo_is_interrupted_while_spark_starts(tmp_path: Path, whole_group: bool) -> None:
+    process = _demo(tmp_path, "--seconds", "60")
+    until(lambda: javas_of(process.pid), seconds=60)
+    assert _interrupt(process, whole_group) in (0, 130), (tmp_path / "demo.log").read_text()
+    assert processes_of(tmp_path) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:
+    process = _demo(tmp_path, "--seconds", "15", "--json")
+    out, _ = process.communicate(timeout=180)
+    story = (tmp_path / "demo.log").read_text()
+    assert process.returncode == 0, story
+    assert {watch["watch"] for watch in json.loads(out)["watches"]} == {"heat", "load", "failing", "devices"}
+    assert {site["site"] for site in json.loads(out)["sites"]} == {"east", "north", "south", "west"}
+    assert all(watch["answer"] for watch in json.loads(out)["watches"]), story
+    assert processes_of(tmp_path) == []
+    assert list((tmp_path / "temporary").iterdir()) == []

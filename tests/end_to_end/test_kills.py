@@ -1,0 +1,216 @@
+"""kill -9 of every process, and cut connections, while rows keep coming: nothing is lost, doubled or wrongly said.
+
+Two ways to be killed. *Within the lease* everybody is back before a site counts as stale: then the panes wait, and the
+whole story, every answer and every alert, is that of a replay. *Beyond the lease* the others go on without the site:
+answers say so, and every answer that does not say so is true.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.end_to_end.comparing import alerts_follow_from_answers, same_as_replay
+from tests.end_to_end.feeding import BASE_S, TABLES, Feeder
+from tests.end_to_end.judging import WATCHES, Live, complaints, read_live, replayed, script
+from tests.end_to_end.proxy import Proxy
+from tests.end_to_end.system import System, javas_of, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
+
+SITES = ("north", "south")
+KINDS = ("coordinator", "site", "java", "link")
+AFTER_S = 5.0  # beyond the lease, until everything is valid again
+PACE_S = 0.4
+
+
+class Story:
+    """A running system under load, and what is done to it."""
+
+    def __init__(self, folder: Path, *, lease: float, seed: int) -> None:
+        self.lease, self.dice = lease, np.random.default_rng(seed)
+        self._held = ExitStack()
+        self.proxies = {name: Proxy(0) for name in SITES}
+        dial = {name: proxy.port for name, proxy in self.proxies.items()}
+        self.system = System(folder / "live", SITES, script(), tables=TABLES, lease=lease, dial=dial)
+        for proxy in self.proxies.values():
+            proxy.target = self.system.port
+            self._held.callback(proxy.cut)
+        self._held.enter_context(self.system)
+        self.feeder = Feeder(self.system.folder, SITES, seed=seed, pause_s=PACE_S)
+        self.waits: list[tuple[str, float]] = []
+
+    def __enter__(self) -> Story:
+        return self
+
+    def __exit__(self, *story: object) -> None:
+        self.feeder.end()
+        self._held.close()
+
+    def begin(self) -> None:
+        """Until every watch is valid for the first time."""
+        self.feeder.start()
+        self.system.start_all()
+        until(self._all_valid, story=self._story)
+
+    def strike(self, kind: str) -> None:
+        """At a random moment of the load, one blow; what does not come back by itself is started again."""
+        moment = self.feeder.steps + int(self.dice.integers(1, 8)) + float(self.dice.random())
+        until(lambda: self.feeder.steps >= int(moment))
+        time.sleep(PACE_S * (moment % 1.0))  # between two files, not with one
+        name = SITES[int(self.dice.integers(len(SITES)))]
+        match kind:
+            case "coordinator":
+                self.system.kill("coordinator")
+                self.system.start("coordinator")
+                self.system.wait_for_coordinator()
+            case "site":
+                self._kill_site(name)
+            case "java":
+                (java,) = javas_of(self.system.running[name].pid)
+                before = self.system.reads(name), self.system.batches(name)
+                os.kill(java, signal.SIGKILL)
+                self._wait_until_it_reads(name, *before)
+            case "link":
+                self._cut(name)
+        self._valid_again(kind)
+
+    def end(self) -> Live:
+        """The last panes are closed, everybody ends in order, and the store is read."""
+        last = self.feeder.finish()
+        until(lambda: all(self._step(watch.name, watch.pane_us) >= last - 1 for watch in WATCHES), story=self._story)
+        until(self._all_valid, story=self._story)
+        for name in (*SITES, "coordinator"):
+            assert self.system.stop(name) == 0, self.system.log(name)
+        return read_live(self.system.store)
+
+    def _kill_site(self, name: str) -> None:
+        (java,) = javas_of(self.system.running[name].pid)
+        before = self.system.reads(name), self.system.batches(name)
+        self.system.kill(name)
+        until(lambda: not _runs(java), seconds=20, story=lambda: f"the Java of site {name} outlives it")
+        self.system.start(name)
+        self._wait_until_it_reads(name, *before)
+
+    def _wait_until_it_reads(self, name: str, reads: int, batches: int) -> None:
+        """It is linked up, its queries run, and the first batch of rows that came meanwhile is in its windows."""
+        self.system.wait_for_site(name, reads + 1)
+        until(lambda: self.system.batches(name) > batches, story=self._story)
+
+    def _cut(self, name: str) -> None:
+        self.proxies[name].cut()
+        until(lambda: not self.system.is_online(name), story=self._story)
+        if self.lease < 10:
+            until(lambda: self._is_stale(name), story=self._story)
+        else:
+            moment = self.feeder.steps + 4
+            until(lambda: self.feeder.steps >= moment)
+        self.proxies[name].mend()
+        until(lambda: self.system.is_online(name), story=self._story)
+
+    def _is_stale(self, name: str) -> bool:
+        watches = self.system.watches().values()
+        return any(each["site"] == name for watch in watches for each in watch["stale"])
+
+    def _valid_again(self, kind: str) -> None:
+        """All is valid, as of a pane that was not closed when everybody was ready."""
+        begin, step = time.monotonic(), self.feeder.steps - 2
+        until(
+            lambda: self._all_valid() and all(self._step(watch.name, watch.pane_us) >= step for watch in WATCHES),
+            seconds=self.lease + AFTER_S, story=lambda: (kind, step, self._story()),
+        )  # fmt: skip
+        self.waits.append((kind, round(time.monotonic() - begin, 1)))
+
+    def _all_valid(self) -> bool:
+        watches = self.system.watches()
+        return len(watches) == len(WATCHES) and all(watch["state"] == "valid" for watch in watches.values())
+
+    def _step(self, name: str, pane_us: int) -> int:
+        watch = self.system.watches().get(name)
+        return -1 if watch is None or watch["pane"] is None else (watch["pane"] + 1) * pane_us // 1_000_000 - BASE_S - 1
+
+    def _story(self) -> str:
+        watches = self.system.watches().values()
+        said = [(watch["watch"], watch["state"], self._step(watch["watch"], 1), watch["stale"]) for watch in watches]
+        logs = [f"--- {name}\n{self.system.log(name)[-1500:]}" for name in (*SITES, "coordinator")]
+        return f"{said} at step {self.feeder.steps}\n" + "\n".join(logs)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def _run(folder: Path, *, lease: float, seed: int, rounds: int) -> tuple[Story, Live]:
+    with Story(folder, lease=lease, seed=seed) as story:
+        story.begin()
+        for kind in _kinds(seed, rounds):
+            story.strike(kind)
+        live = story.end()
+        print(f"seed {seed}: valid again after", story.waits)
+    rows, end_us = story.feeder.rows, (BASE_S + story.feeder.steps) * 1_000_000
+    wrong = [each for watch in WATCHES for each in complaints(watch, live.told[watch.name], rows, end_us)]
+    assert wrong == [], f"seed {seed}: {wrong[:10]}"
+    ids = [alert["id"] for alert in live.alerts]
+    assert len(set(ids)) == len(ids)
+    sunk = [json.loads(line) for line in story.system.alerts_file.read_text().splitlines()]
+    assert {each["id"]: each for each in sunk} == {each["id"]: each for each in live.alerts}
+    assert list(dict.fromkeys(each["id"] for each in sunk)) == ids  # in order, and each at least once
+    for watch in WATCHES:
+        alerts_follow_from_answers(watch, live.told[watch.name])
+    return story, live
+
+
+def _kinds(seed: int, rounds: int) -> Iterator[str]:
+    dice = np.random.default_rng([seed, 1])
+    for _ in range(rounds):
+        yield from dice.permutation(KINDS).tolist()
+
+
+def _like_the_replay(folder: Path, story: Story, live: Live) -> None:
+    assert all("stale" not in told.states.values() for told in live.told.values())
+    story.feeder.write_all(folder / "all.parquet")
+    (folder / "replay").mkdir()
+    reports = replayed(folder / "replay", folder / "all.parquet", WATCHES, "coordinator")
+    for watch in WATCHES:
+        same_as_replay(watch, live.told[watch.name], *reports[watch.name], story.feeder.steps)
+
+
+def _stale_and_true(live: Live) -> None:
+    for watch in WATCHES:
+        states = list(live.told[watch.name].states.values())
+        assert "stale" in states  # or the blows were too soft for this test
+        assert states[-1] == "valid"
+
+
+def test_killed_within_the_lease_the_story_is_that_of_a_replay(tmp_path: Path) -> None:
+    story, live = _run(tmp_path, lease=120, seed=11, rounds=1)
+    _like_the_replay(tmp_path, story, live)
+
+
+def test_killed_beyond_the_lease_what_is_called_valid_is_true(tmp_path: Path) -> None:
+    _, live = _run(tmp_path, lease=4, seed=12, rounds=1)
+    _stale_and_true(live)
+
+
+@pytest.mark.long
+def test_killed_often_within_the_lease(tmp_path: Path) -> None:
+    story, live = _run(tmp_path, lease=120, seed=13, rounds=20)
+    _like_the_replay(tmp_path, story, live)
+
+
+@pytest.mark.long
+def test_killed_often_beyond_the_lease(tmp_path: Path) -> None:
+    _, live = _run(tmp_path, lease=4, seed=14, rounds=20)
+    _stale_and_true(live)

@@ -138,6 +138,11 @@ class Client:
         With ``reconnect`` a coordinator that is away is waited for, and alerts that it raised meanwhile come then: none
         is left out, and none comes twice. Changes of an answer that is replaced at once may be passed over; alerts not.
         """
+        for document in self.documents(name, reconnect=reconnect):
+            yield Change(Answer.of(document), tuple(document["alerts"]))
+
+    def documents(self, name: str, *, reconnect: bool = False) -> Iterator[dict[str, Any]]:
+        """As ``follow``, each change as the document that the coordinator sends."""
         backoff = Backoff(LinkLimits(), random.Random())
         request: dict[str, Any] = {"watch": name}
         while True:
@@ -146,7 +151,7 @@ class Client:
                 with closing(follow(self.address, request, token=self._token, tls=self._tls)) as documents:
                     for document in documents:
                         held, request["after"] = True, document["newest"]
-                        yield Change(Answer.of(document), tuple(document["alerts"]))
+                        yield document
             except UnreachableError:
                 if not reconnect:
                     raise

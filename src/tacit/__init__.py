@@ -10,6 +10,13 @@
     )
     print(report.messages["total"], "messages;", len(report.alerts), "alerts;", report.missed, "missed")
 
+``tacit.connect(address)`` is a client of a running coordinator::
+
+    with tacit.connect("127.0.0.1:7070") as client:
+        client.execute("CREATE WATCH hot AS SELECT AVG(temp) AS t FROM air WINDOW LAST 1 DAY ALERT WHEN t > 28")
+        for change in client.follow("hot"):
+            print(change.answer.as_of, change.answer.state, change.answer.value)
+
 Importing tacit needs nothing but Python; what a name needs is loaded when the name is first used.
 """
 
@@ -22,6 +29,7 @@ from tacit._kernel_cache import use_numba_cache
 from tacit._version import __version__
 
 if TYPE_CHECKING:
+    from tacit.api.client import Client, connect
     from tacit.language.python_functions import PythonFunction
     from tacit.recording.report import Alert, Report
     from tacit.recording.run import replay
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alert",
+    "Client",
     "DataError",
     "InputError",
     "MachineError",
@@ -47,13 +56,16 @@ __all__ = [
     "SentenceError",
     "TacitError",
     "__version__",
+    "connect",
     "replay",
 ]
 
 _HOMES = {
     "Alert": "recording.report",
+    "Client": "api.client",
     "PythonFunction": "language.python_functions",
     "Report": "recording.report",
+    "connect": "api.client",
     "replay": "recording.run",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,33 @@ def test_it_runs_before_anything_is_installed(tmp_path: Path) -> None:
     assert "numba" in found["packages"]["found"]
     assert found["Spark"]["state"] == "problem"
     assert found["loopback"]["state"] == "ok"
+
+
+def test_a_free_port_a_coordinator_and_something_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tests.runtime.light import LightSystem
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(checks, "PORT", server.getsockname()[1])
+        found = finding("port")
+        assert (found.state, "not by a coordinator" in found.found) == ("note", True)
+    assert finding("port") == Check("port", "ok", f"{checks.PORT} is free for a coordinator")
+    with LightSystem(tmp_path) as system:
+        monkeypatch.setattr(checks, "PORT", system.port)
+        found = finding("port")
+        assert (found.state, "a coordinator of release" in found.found) == ("ok", True)
+    with LightSystem(tmp_path / "other", tokens={"clients": {"desk": "secret"}}) as system:
+        monkeypatch.setattr(checks, "PORT", system.port)
+        assert "asks who we are" in finding("port").found
+
+
+def test_grpc_goes_there_and_back() -> None:
+    assert finding("gRPC").state == "ok"
+
+
+def test_a_folder_for_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert finding("state") == Check("state", "ok", f"{tmp_path} can hold state")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(os, "getcwd", lambda: str(tmp_path / "file"))
+    assert finding("state").state == "note"

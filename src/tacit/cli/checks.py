@@ -25,6 +25,7 @@ PACKAGES = (
     "cryptography", "grpcio", "matplotlib", "numba", "numpy", "protobuf", "pyarrow", "pydantic", "rich", "sqlglot",
     "typer",
 )  # fmt: skip
+PORT = 7070  # what a coordinator listens on unless told
 DISK_NEEDED = 1 << 30
 MEMORY_NEEDED = 4 << 30
 
@@ -214,6 +215,76 @@ def check_loopback(name: str) -> Check:
         return Check(name, "problem", _one_line(error), "Spark and Python talk over 127.0.0.1: allow it")
 
 
+def check_grpc(name: str) -> Check:
+    """A server and a client of gRPC on a port of their own: a proxy in the environment, say, can stand in between."""
+    try:
+        import tacit.transport  # noqa: F401  # quiets gRPC's own log
+        import grpc
+    except ImportError as error:
+        return Check(name, "problem", f"not tried: {_one_line(error)}", "install the missing packages first")
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        server = grpc.server(pool)
+        echo = grpc.unary_unary_rpc_method_handler(lambda data, context: data)
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("tacit.Doctor", {"Echo": echo}),))
+        try:
+            port = server.add_insecure_port("127.0.0.1:0")
+            server.start()
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+                channel.unary_unary("/tacit.Doctor/Echo")(b"hello", timeout=5)
+        except (RuntimeError, grpc.RpcError) as error:
+            reason = _one_line(error) if isinstance(error, RuntimeError) else error.code().name
+            return Check(name, "problem", f"a call over 127.0.0.1 failed: {reason}", "unset http_proxy for 127.0.0.1")
+        finally:
+            server.stop(None).wait()
+    return Check(name, "ok", "a call over 127.0.0.1 went there and back")
+
+
+def check_port(name: str) -> Check:
+    """The coordinator's usual port: free, or a coordinator's."""
+    address = f"127.0.0.1:{PORT}"
+    try:
+        with socket.create_server(("127.0.0.1", PORT)):
+            return Check(name, "ok", f"{PORT} is free for a coordinator")
+    except OSError as error:
+        taken = _one_line(error)
+    try:
+        from tacit.transport.grpc_client import ask
+        from tacit.vocabulary.errors import TacitError
+    except ImportError:
+        return Check(name, "note", f"{PORT} is taken: {taken}", "set coordinator.listen to another, unless it is yours")
+    try:
+        status = ask(address, {"status": True}, timeout_s=5)
+    except TacitError as error:
+        if "token" in str(error) or "speaks TLS" in str(error):
+            return Check(name, "ok", f"a coordinator answers at {address}, and asks who we are")
+        advice = "set coordinator.listen to another port, or end the program that has this one"
+        return Check(name, "note", f"{PORT} is taken, and not by a coordinator: {_one_line(error)}", advice)
+    watches = len(status["watches"])
+    return Check(name, "ok", f"a coordinator of release {status['release']} answers at {address}, watches: {watches}")
+
+
+def check_state(name: str) -> Check:
+    """Coordinator and sites keep their state beside the configuration, in a database that needs locks."""
+    import sqlite3
+
+    folder = os.getcwd()
+    try:
+        with tempfile.TemporaryDirectory(prefix=".tacit-doctor-", dir=folder) as place:
+            database = sqlite3.connect(os.path.join(place, "state.sqlite"))
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("CREATE TABLE t (x)")
+                database.commit()
+            finally:
+                database.close()
+    except (OSError, sqlite3.Error) as error:
+        advice = "run tacit from a folder on a local disk that can be written, or set `state` in the configuration"
+        return Check(name, "note", f"{folder} cannot hold state: {_one_line(error)}", advice)
+    return Check(name, "ok", f"{folder} can hold state")
+
+
 def check_venv(name: str) -> Check:
     missing = [module for module in ("venv", "ensurepip") if importlib.util.find_spec(module) is None]
     if missing:
@@ -258,6 +329,9 @@ CHECKS: dict[str, Callable[[str], Check]] = {
     "Spark": check_spark,
     "Spark job": check_spark_job,
     "loopback": check_loopback,
+    "gRPC": check_grpc,
+    "port": check_port,
+    "state": check_state,
     "cache": check_cache,
     "room": check_room,
     "venv": check_venv,

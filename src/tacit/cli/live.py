@@ -6,13 +6,13 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.table import Table
 
-__all__ = ["load_kernels", "log_to_stderr", "stop_on_signals", "watch_table"]
+__all__ = ["answer_text", "load_kernels", "log_to_stderr", "state_text", "stop_on_signals", "watch_table"]
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
         table.add_row(
             watch["watch"],
             answer_text(watch),
-            _state_text(watch),
+            state_text(watch),
             (watch["as_of"] or "").replace("T", " ").removesuffix("Z")[11:19],
             watch["guarantee"],
             f"{total:,}",
@@ -85,7 +85,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
     return table
 
 
-def answer_text(watch: dict[str, Any]) -> str:
+def answer_text(watch: Mapping[str, Any]) -> str:
     """The answer in a few words."""
     rows = watch["answer"]
     if not rows:
@@ -103,7 +103,8 @@ def answer_text(watch: dict[str, Any]) -> str:
     return f"{len(rows)} groups: " + ", ".join(f"{row['group']} {row['value'] or 0.0:.4g}" for row in top)
 
 
-def _state_text(watch: dict[str, Any]) -> str:
+def state_text(watch: Mapping[str, Any]) -> str:
+    """The state, and who is stale for how long."""
     stale = ", ".join(f"{each['site']} for {each['seconds']:.0f} s" for each in watch["stale"])
     return f"{watch['state']} ({stale})" if stale else str(watch["state"])
 

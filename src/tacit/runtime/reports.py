@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tacit.runtime.coordinator import Coordinator
     from tacit.runtime.kept_watch import KeptWatch
 
-__all__ = ["GROUPS_SHOWN", "alert_rows", "answer_document", "site_rows", "watch_document", "watch_rows"]
+__all__ = ["GROUPS_SHOWN", "alert_rows", "alerts_after", "answer_document", "site_rows", "watch_document", "watch_rows"]
 
 GROUPS_SHOWN = 1_000
 
@@ -131,3 +131,15 @@ def alert_rows(store: Store, watch: str | None, limit: int | None) -> list[dict[
     count = 100 if limit is None else limit
     found = store.all(f"SELECT document FROM alerts {where} ORDER BY seq DESC LIMIT ?", (*values, count))
     return [json.loads(document) for (document,) in found]
+
+
+def alerts_after(store: Store, watch: str, seq: int | None) -> tuple[int, list[dict[str, Any]]]:
+    """The alerts of a watch after the one with this number, the oldest first, and the number of the newest.
+
+    Without a number there are none: it is asked where they stand. A number of a store that was reset counts as new.
+    """
+    (newest,) = store.one("SELECT COALESCE(MAX(seq), 0) FROM alerts WHERE watch = ?", (watch,)) or (0,)
+    if seq is None or seq >= newest:
+        return newest, []
+    found = store.all("SELECT document FROM alerts WHERE watch = ? AND seq > ? ORDER BY seq", (watch, seq))
+    return newest, [json.loads(document) for (document,) in found]

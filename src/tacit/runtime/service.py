@@ -16,8 +16,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from tacit import __version__
 from tacit.runtime.coordinator import Addressed, Coordinator
-from tacit.runtime.reports import alert_rows, answer_document, site_rows, watch_rows
+from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write
 from tacit.transport.grpc_server import Server, serve
 from tacit.transport.limits import ServerLimits
@@ -232,7 +233,8 @@ class Service:
             await self._settled()
             return {"results": results}
         if request.get("status"):
-            return {"watches": watch_rows(self.coordinator, now), "sites": site_rows(self.coordinator, now)}
+            watches, sites = watch_rows(self.coordinator, now), site_rows(self.coordinator, now)
+            return {"release": __version__, "watches": watches, "sites": sites}
         raise OptionError("a question is {sql: …} or {status: true}")
 
     async def _follow(self, request: dict[str, Any], client: str) -> AsyncGenerator[dict[str, Any], None]:
@@ -240,21 +242,15 @@ class Service:
         news = asyncio.Event()
         self._followers[news] = name.casefold()
         last: dict[str, Any] | None = None
-        newest = [alert["id"] for alert in alert_rows(self.store, name, 1)]
+        newest = _whole(request, "after")
         try:
             while True:
                 watch = self.coordinator.find(name)
                 document = answer_document(self.coordinator, watch, time.monotonic())
-                alerts: list[dict[str, Any]] = []
-                for alert in alert_rows(self.store, name, 100):
-                    if alert["id"] in newest:
-                        break
-                    alerts.append(alert)
-                if alerts:
-                    newest = [alerts[0]["id"]]
+                newest, alerts = alerts_after(self.store, watch.plan.name, newest)
                 if _differs(document, last) or alerts:
                     last = document
-                    yield {**document, "alerts": alerts[::-1]}
+                    yield {**document, "alerts": alerts, "newest": newest}
                 await news.wait()
                 news.clear()
                 await asyncio.sleep(_FOLLOW_S)
@@ -274,6 +270,13 @@ def _text(request: dict[str, Any], key: str) -> str:
     value = request.get(key)
     if not isinstance(value, str):
         raise OptionError(f"the question's {key} must be a text")
+    return value
+
+
+def _whole(request: dict[str, Any], key: str) -> int | None:
+    value = request.get(key)
+    if value is not None and not isinstance(value, int):
+        raise OptionError(f"the question's {key} must be a whole number")
     return value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, NoReturn
 
 import grpc
@@ -15,10 +15,14 @@ from tacit.transport.security import ClientTls, check_dial
 from tacit.vocabulary import errors
 from tacit.vocabulary.errors import ProtocolError, TacitError
 
-__all__ = ["ask", "follow"]
+__all__ = ["UnreachableError", "ask", "follow"]
 
 ANSWER_S = 60.0
 _ERROR_KEY = "tacit-error"
+
+
+class UnreachableError(TacitError):
+    """The coordinator is away, or broke off: asking again later may help."""
 
 
 def ask(
@@ -42,7 +46,7 @@ def ask(
 
 def follow(
     address: str, request: Mapping[str, Any], *, token: str | None = None, tls: ClientTls | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """The coordinator's answers as they come, until it has no more or the iterator is closed."""
     with _channel(address, token, tls) as channel:
         stream = channel.unary_stream("/tacit.Tacit/Follow")(
@@ -81,4 +85,5 @@ def _fail(error: Any, address: str, tls: ClientTls | None) -> NoReturn:
     kind = getattr(errors, str(said), TacitError) if said in errors.__all__ else TacitError
     if said is not None:
         raise kind(error.details() or "the coordinator refused") from None
-    raise TacitError(explain(error.code(), error.details(), address, tls).sentence) from None
+    refusal = explain(error.code(), error.details(), address, tls)
+    raise (TacitError if refusal.fatal else UnreachableError)(refusal.sentence) from None

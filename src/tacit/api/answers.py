@@ -1,0 +1,87 @@
+"""What a coordinator says of a watch, as values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Answer", "Change", "Row", "Stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The answer for one group: its value (None: there is none), and of a condition its side and whether it is met."""
+
+    value: float | None
+    side: str | None = None
+    met: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A site of which nothing was heard for longer than its lease, and for how long."""
+
+    site: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key "", and in ``value`` as well.
+
+    ``state`` is "filling", "valid", "resolving", "stale" or "paused"; ``as_of`` is the end of the pane that the answer
+    is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still waits for.
+
+    >>> document = {"watch": "hot", "state": "valid", "pane": 7, "as_of": "1970-01-01T00:00:08Z", "guarantee": "right",
+    ...     "stale": [], "answer": [{"value": 9.5, "side": "above", "met": True}]}
+    >>> answer = Answer.of(document)
+    >>> answer.value, answer.met, answer.rows
+    (9.5, True, {'': Row(value=9.5, side='above', met=True)})
+    """
+
+    watch: str
+    state: str
+    value: float | None
+    rows: Mapping[str, Row]
+    pane: int | None
+    as_of: str | None
+    stale: tuple[Stale, ...]
+    guarantee: str
+    waiting_for: tuple[str, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)  # by site: why it cannot keep the watch
+
+    @property
+    def met(self) -> bool | None:
+        """Is the condition met? None of a watch with groups, of one that tracks, and before the first answer."""
+        return self.rows[""].met if "" in self.rows else None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Answer:
+        """From the document that a coordinator sends."""
+        rows = {
+            each.get("group", ""): Row(each["value"], each.get("side"), each.get("met")) for each in document["answer"]
+        }
+        return cls(
+            watch=document["watch"],
+            state=document["state"],
+            value=rows[""].value if "" in rows else None,
+            rows=rows,
+            pane=document["pane"],
+            as_of=document["as_of"],
+            stale=tuple(Stale(each["site"], each["seconds"]) for each in document["stale"]),
+            guarantee=document["guarantee"],
+            waiting_for=tuple(document.get("waiting_for", ())),
+            problems=dict(document.get("problems", {})),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An answer that is new, and the alerts that were raised since the one before, the oldest first.
+
+    An alert is a mapping with the keys ``id, watch, at, pane, side, value, group, raised``.
+    """
+
+    answer: Answer
+    alerts: tuple[Mapping[str, Any], ...] = ()

@@ -353,6 +353,8 @@ class Settlement:
 
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
+        if len(self._seen) + len(self._left) < self._expected or self._is_behind(self._laggard):
+            return None
         staying = [site for site in self.roster if site not in self._leaving]
         if staying:
             members = sorted([*staying, *self._newcomers()])
@@ -364,6 +366,7 @@ class Settlement:
         pane = max(self.settled + 1, *(self._seen[site].oldest for site in able))
         newest = min(self._seen[site].closed for site in able)
         if pane > newest:
+            self._laggard = min(able, key=lambda site: (self._seen[site].closed, -self._seen[site].heard))
             return None
         for site in self._leaving:
             self._seen.pop(site, None)
@@ -373,6 +376,13 @@ class Settlement:
         self._set_roster(members, able)
         self._become("every member holds the pane")
         return list(self.resolver.collect_all(self._pane))
+
+    def _is_behind(self, site: int) -> bool:
+        """Does a collection wait for this very site, whoever else may come or go?"""
+        seen = self._seen.get(site)
+        if seen is None or seen.stale or site in self._leaving or seen.closed > self.settled:
+            return False
+        return self._counts(site) or not self.resolver.books.roster.any()
 
     def _set_roster(self, members: list[int], able: list[int]) -> None:
         self.resolver.grow(members[-1] + 1)

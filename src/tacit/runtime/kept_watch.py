@@ -80,6 +80,7 @@ class KeptWatch:
         self.offers: dict[int, Offer] = {}
         self.counts: dict[int, Counts] = {}
         self.full_from: dict[int, int] = {}
+        self._fuller = False  # full_from is not stored as it is
         self._counted: set[int] = set()  # sites whose counts are not stored
         self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
         self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
@@ -175,6 +176,10 @@ class KeptWatch:
     def take_writes(self) -> list[Write]:
         """What must be stored before anything is sent that this watch said since the last time."""
         settlement = self.settlement
+        if self._fuller:
+            self._fuller = False
+            known = json.dumps({str(site): pane for site, pane in self.full_from.items()})
+            self._writes.append(("UPDATE watches SET full_from = ? WHERE number = ?", (known, self.number)))
         if settlement is not None:
             for answer in settlement.published:
                 if answer.pane != self.begin or self.lineage != self.number:  # of nothing at all nothing is said
@@ -272,12 +277,7 @@ class KeptWatch:
         self._counted.add(site)
         if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
             self.full_from[site] = counts.full_from
-            self._writes.append(
-                (
-                    "UPDATE watches SET full_from = ? WHERE number = ?",
-                    (json.dumps({str(k): v for k, v in self.full_from.items()}), self.number),
-                )
-            )
+            self._fuller = True
 
     def _fills(self, pane: int) -> bool:
         roster = () if self.settlement is None else self.settlement.roster

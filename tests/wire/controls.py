@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from hypothesis import strategies as st
 
 from tacit.wire.control import (
+    Beats,
+    BeatsAnswer,
     Clock,
     Control,
     Counts,
@@ -17,6 +21,7 @@ from tacit.wire.control import (
     Opening,
     Sample,
     TableOffer,
+    Tallies,
     WatchSet,
     Welcome,
 )
@@ -45,6 +50,13 @@ def samples(draw):
     return Sample(np.array(chosen, dtype=np.int64), values, at, centres)
 
 
+@st.composite
+def columns_of(draw, kind, *columns):
+    """A message of columns, one number per watch in each."""
+    rows = draw(st.integers(0, 3))
+    return kind(*(tuple(draw(st.lists(each, min_size=rows, max_size=rows))) for each in columns))
+
+
 def any_control() -> st.SearchStrategy[Control]:
     """Any control message."""
     positive = st.floats(0, exclude_min=True, allow_infinity=False)
@@ -59,4 +71,7 @@ def any_control() -> st.SearchStrategy[Control]:
         st.builds(Numbers, st.integers(0, 1 << 23), keys),
         st.builds(Counts, numbers, numbers, numbers, st.none() | panes),
         st.builds(Clock, panes),
+        columns_of(partial(Beats, 3), numbers, numbers, panes, panes, numbers),
+        columns_of(partial(BeatsAnswer, 3), numbers, panes, panes),
+        columns_of(Tallies, numbers, st.builds(Counts, numbers, numbers, numbers, st.none() | panes)),
     )

@@ -99,6 +99,8 @@ class Settlement:
         self.phase = Phase.GATHERING
         self.settled = begin - 1
         self.published: list[Answer] = []
+        self.membership = 0  # grows whenever the roster, a session or who left changes: then it must be stored anew
+        self.newest = NEVER  # the newest pane that any site has closed
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
         self._seen: dict[int, _Seen] = {}
         self._left: dict[int, int] = {}  # the session in which a site left
@@ -137,6 +139,8 @@ class Settlement:
             groups = np.arange(len(self.resolver.zones.answer))
             self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
             self._expected, self.phase = 1, Phase.SETTLING
+            self.newest = max(self.newest, settled)
+        self.membership += 1
 
     @property
     def sessions(self) -> dict[int, int]:
@@ -152,11 +156,6 @@ class Settlement:
         """A watch that has not begun yet waits for so many sites."""
         if self.phase is Phase.GATHERING and not self.roster:
             self._expected = sites
-
-    @property
-    def newest(self) -> int:
-        """The newest pane that any site has closed."""
-        return max((seen.closed for seen in self._seen.values()), default=NEVER)
 
     @property
     def roster(self) -> tuple[int, ...]:
@@ -234,12 +233,15 @@ class Settlement:
         seen = self._seen.get(site)
         if session <= self._left.get(site, -1) or (seen is not None and session < seen.session):
             return []  # it was overtaken by a leave or by a newer hello
+        self.newest = max(self.newest, hello.closed)
         if seen is None:
             self._seen[site] = _Seen(session, now, hello.oldest, hello.closed)
+            self.membership += 1
             return []
         self._leaving.discard(site)
         self._hear(site, now)
         fresh = session > seen.session
+        self.membership += fresh
         seen.session = session
         seen.oldest = hello.oldest if fresh else max(seen.oldest, hello.oldest)
         seen.closed = hello.closed if fresh else max(seen.closed, hello.closed)
@@ -256,6 +258,7 @@ class Settlement:
         site = leave.site
         seen = self._seen.get(site)
         self._left[site] = max(leave.session, self._left.get(site, -1))
+        self.membership += 1
         if seen is not None and leave.session >= seen.session:
             if self._counts(site):
                 self._leaving.add(site)
@@ -269,6 +272,7 @@ class Settlement:
         self._hear(beat.site, now)
         seen = self._seen[beat.site]
         seen.closed = max(seen.closed, beat.closed)
+        self.newest = max(self.newest, beat.closed)
         out: list[Message] = [HeartbeatAnswer(beat.site, self.settled)]
         if not self._counts(beat.site):
             return out
@@ -287,6 +291,7 @@ class Settlement:
         if report.pane <= self.settled:
             return self._snapshot(report.site, now) if now - seen.sent >= self._resend else []
         seen.closed = max(seen.closed, report.pane)
+        self.newest = max(self.newest, report.pane)
         seen.silent = max(seen.silent, report.pane - 1)
         seen.report = report
         return []
@@ -311,6 +316,7 @@ class Settlement:
             roster = self.resolver.books.roster
             for site in self.roster:
                 roster[site] = site < len(self._before) and self._before[site] and site in self._seen
+            self.membership += 1
             self._recollect = True
         self._become("a member cannot answer")
 
@@ -347,6 +353,8 @@ class Settlement:
 
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
+        if len(self._seen) + len(self._left) < self._expected or self._is_behind(self._laggard):
+            return None
         staying = [site for site in self.roster if site not in self._leaving]
         if staying:
             members = sorted([*staying, *self._newcomers()])
@@ -358,6 +366,7 @@ class Settlement:
         pane = max(self.settled + 1, *(self._seen[site].oldest for site in able))
         newest = min(self._seen[site].closed for site in able)
         if pane > newest:
+            self._laggard = min(able, key=lambda site: (self._seen[site].closed, -self._seen[site].heard))
             return None
         for site in self._leaving:
             self._seen.pop(site, None)
@@ -368,6 +377,13 @@ class Settlement:
         self._become("every member holds the pane")
         return list(self.resolver.collect_all(self._pane))
 
+    def _is_behind(self, site: int) -> bool:
+        """Does a collection wait for this very site, whoever else may come or go?"""
+        seen = self._seen.get(site)
+        if seen is None or seen.stale or site in self._leaving or seen.closed > self.settled:
+            return False
+        return self._counts(site) or not self.resolver.books.roster.any()
+
     def _set_roster(self, members: list[int], able: list[int]) -> None:
         self.resolver.grow(members[-1] + 1)
         books = self.resolver.books
@@ -376,6 +392,7 @@ class Settlement:
         books.roster[members] = True
         self.resolver.available[:] = False
         self.resolver.available[able] = True
+        self.membership += 1
         self._doubtful = set(self.stale)
 
     def _next_pane(self, now: float) -> list[Message] | None:

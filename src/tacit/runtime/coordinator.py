@@ -31,14 +31,24 @@ from tacit.language.statement_kinds import (
     Statement,
 )
 from tacit.language.statements import parse_statements
-from tacit.protocols.messages import Leave, Message
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Leave, Message
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
 from tacit.runtime.store import Store, Write, pack, unpack
 from tacit.vocabulary import ProtocolError, SentenceError
 from tacit.wire.codec import VERSION
-from tacit.wire.control import Control, Counts, Measure, Opening, WatchSet, Welcome
+from tacit.wire.control import (
+    Beats,
+    BeatsAnswer,
+    Control,
+    Counts,
+    Measure,
+    Opening,
+    Tallies,
+    WatchSet,
+    Welcome,
+)
 
 __all__ = ["Addressed", "Coordinator", "KnownSite"]
 
@@ -78,7 +88,7 @@ class Coordinator:
         self.sites: dict[int, KnownSite] = {}
         self.watches: dict[int, KeptWatch] = {}
         self.version = 0  # of the set of watches
-        self.ledgers: dict[int, dict[tuple[int, int, str], list[int]]] = {}  # by lineage: messages and bytes
+        self.ledgers: dict[int, dict[tuple[int, int, str], list[int]]] = {}  # by lineage: messages, bytes, stored ones
         self._by_name: dict[str, int] = {}
         self._writes: list[Write] = []
         self._start = store.next_start()
@@ -127,12 +137,39 @@ class Coordinator:
             watch.news = True
 
     def receive(self, number: int, about: int, message: Message | Control, now: float) -> list[Addressed]:
-        """One message from a site about a watch; one that is no more is passed over."""
-        watch = self.watches.get(about)
+        """One message from a site about a watch, or many; a watch that is no more is passed over."""
         self.sites[number].seen = now
+        if isinstance(message, Beats):
+            return self._beats(number, message, now)
+        if isinstance(message, Tallies):
+            for each, counts in zip(message.watches, message.counts, strict=True):
+                self.receive(number, each, counts, now)
+            return []
+        watch = self.watches.get(about)
         if watch is None or watch.status == "dropped":
             return []
         return _addressed(watch, watch.receive(number, message, now))
+
+    def _beats(self, number: int, beats: Beats, now: float) -> list[Addressed]:
+        """The heartbeats of many watches; their answers travel together, too."""
+        if beats.site != number:
+            raise ProtocolError(f"site {number} speaks in the name of site {beats.site}")
+        out: list[Addressed] = []
+        answers: list[tuple[int, int, int]] = []
+        rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
+        for about, *claims in rows:
+            watch = self.watches.get(about)
+            if watch is None or watch.status == "dropped" or watch.settlement is None:
+                continue
+            for site, message in watch.beat(Heartbeat(number, *claims), now):
+                if isinstance(message, HeartbeatAnswer):
+                    answers.append((about, message.settled, watch.settlement.newest))
+                else:
+                    out.append((site, about, message))
+        if answers:
+            watches, settled, newest = zip(*answers, strict=True)
+            out.append((number, 0, BeatsAnswer(number, watches, settled, newest)))
+        return out
 
     def tick(self, now: float) -> list[Addressed]:
         """Time passed."""
@@ -152,19 +189,28 @@ class Coordinator:
         """A message of this watch crossed the wire."""
         kept = self.watches.get(watch)
         entries = self.ledgers.setdefault(0 if kept is None else kept.lineage, {})
-        entry = entries.setdefault((source, target, kind), [0, 0])
+        entry = entries.get((source, target, kind))
+        if entry is None:
+            entry = entries[source, target, kind] = [0, 0, 0]
         entry[0] += 1
         entry[1] += volume
 
+    def sent_together(self, watches: Sequence[int], source: int, target: int, kind: str, volume: int) -> None:
+        """A message of these watches crossed the wire: each is charged its part of the bytes."""
+        for watch in watches:
+            self.sent(watch, source, target, kind, -(-volume // len(watches)))
+
     def ledger_writes(self) -> list[Write]:
-        """The totals, to be stored now and then."""
-        writes: list[Write] = [
-            ("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", (lineage, *key, *entry))
-            for lineage, entries in self.ledgers.items()
-            for key, entry in entries.items()
-        ]
+        """The totals that changed since the last time, to be stored now and then."""
+        writes: list[Write] = []
+        for lineage, entries in self.ledgers.items():
+            for key, entry in entries.items():
+                if entry[2] != entry[0]:
+                    entry[2] = entry[0]
+                    values = (lineage, *key, entry[0], entry[1])
+                    writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", values))
         for watch in self._running():
-            for site, counts in watch.counts.items():
+            for site, counts in watch.take_counts():
                 values = (watch.lineage, site, counts.events, counts.panes, counts.late)
                 writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", values))
         return writes
@@ -358,7 +404,7 @@ class Coordinator:
             self.sites[number] = KnownSite(number, name, json.loads(tables), now)
             self._by_name[name] = number
         for lineage, source, target, kind, messages, volume in self.store.all("SELECT * FROM ledger"):
-            self.ledgers.setdefault(lineage, {})[source, target, kind] = [messages, volume]
+            self.ledgers.setdefault(lineage, {})[source, target, kind] = [messages, volume, messages]
         names = [row[1] for row in self.store.all("PRAGMA table_info(watches)")]
         for values in self.store.all("SELECT * FROM watches ORDER BY number"):
             row = dict(zip(names, values, strict=True))

@@ -80,6 +80,9 @@ class KeptWatch:
         self.offers: dict[int, Offer] = {}
         self.counts: dict[int, Counts] = {}
         self.full_from: dict[int, int] = {}
+        self._fuller = False  # full_from is not stored as it is
+        self._counted: set[int] = set()  # sites whose counts are not stored
+        self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
         self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
         self.settlement: Settlement | None = None
         self.shape: Shape | None = None
@@ -132,6 +135,21 @@ class KeptWatch:
         self._check_groups(message)
         return self._after(self.settlement.receive(message, now))
 
+    def beat(self, beat: Heartbeat, now: float) -> list[Outbound]:
+        """A heartbeat that came with those of other watches; its answer goes with theirs, and needs no ``Clock``."""
+        settlement = self.settlement
+        if settlement is None:
+            return []
+        messages = settlement.receive(beat, now)
+        if len(messages) == 1 and isinstance(messages[0], HeartbeatAnswer):  # as nearly always
+            return [(beat.site, messages[0])]
+        return [each for each in self._after(messages) if not isinstance(each[1], Clock)]
+
+    def take_counts(self) -> list[tuple[int, Counts]]:
+        """The counts of sites that changed since the last time."""
+        changed, self._counted = self._counted, set()
+        return [(site, self.counts[site]) for site in changed]
+
     def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:
         """Time passed."""
         if self.status != "running":
@@ -158,6 +176,10 @@ class KeptWatch:
     def take_writes(self) -> list[Write]:
         """What must be stored before anything is sent that this watch said since the last time."""
         settlement = self.settlement
+        if self._fuller:
+            self._fuller = False
+            known = json.dumps({str(site): pane for site, pane in self.full_from.items()})
+            self._writes.append(("UPDATE watches SET full_from = ? WHERE number = ?", (known, self.number)))
         if settlement is not None:
             for answer in settlement.published:
                 if answer.pane != self.begin or self.lineage != self.number:  # of nothing at all nothing is said
@@ -252,14 +274,10 @@ class KeptWatch:
 
     def _count(self, site: int, counts: Counts) -> None:
         self.counts[site] = counts
+        self._counted.add(site)
         if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
             self.full_from[site] = counts.full_from
-            self._writes.append(
-                (
-                    "UPDATE watches SET full_from = ? WHERE number = ?",
-                    (json.dumps({str(k): v for k, v in self.full_from.items()}), self.number),
-                )
-            )
+            self._fuller = True
 
     def _fills(self, pane: int) -> bool:
         roster = () if self.settlement is None else self.settlement.roster
@@ -305,18 +323,24 @@ class KeptWatch:
             )
         self._stored_keys = len(self.keys)
         resolver = settlement.resolver
-        state = (settlement.settled, settlement.roster, settlement.sessions, settlement.left)
-        if resolver.touched or state != getattr(self, "_stored", None):
-            self._stored = state
+        stored, now = self._stored, (settlement.settled, settlement.membership)
+        if resolver.touched or stored != now:
+            self._stored = now
             policy = getattr(resolver, "policy", None)
             clock = int(policy.clock[0]) if isinstance(policy, LeastRecentlyUsed) else 0
             self._writes.append(
                 (
-                    "UPDATE watches SET settled = ?, roster = ?, sessions = ?, gone = ?, versions = ?, clock = ?"
-                    " WHERE number = ?",
+                    "UPDATE watches SET settled = ?, versions = ?, clock = ? WHERE number = ?",
+                    (settlement.settled, pack(resolver.versions), clock, self.number),
+                )
+            )
+        if stored is None or stored[1] != settlement.membership:  # seldom, and as long as there are sites
+            self._writes.append(
+                (
+                    "UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?",
                     (
-                        settlement.settled, json.dumps(settlement.roster), json.dumps(settlement.sessions),
-                        json.dumps(settlement.left), pack(resolver.versions), clock, self.number,
+                        json.dumps(settlement.roster), json.dumps(settlement.sessions), json.dumps(settlement.left),
+                        self.number,
                     ),
                 )
             )  # fmt: skip

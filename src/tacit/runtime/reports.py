@@ -88,7 +88,7 @@ def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
     total = [0, 0]
     kinds: dict[str, int] = {}
     beats = [0, 0]
-    for (_, _, kind), (messages, volume) in ledger.items():
+    for (_, _, kind), (messages, volume, _) in ledger.items():
         kinds[kind] = kinds.get(kind, 0) + messages
         into = beats if kind in HEARTBEATS else total
         into[0] += messages

@@ -26,7 +26,7 @@ from tacit.transport.security import ServerSecurity
 from tacit.transport.server_link import ServerLink
 from tacit.vocabulary import OptionError, ProtocolError
 from tacit.wire.codec import encode, open_envelope
-from tacit.wire.control import Opening
+from tacit.wire.control import Beats, BeatsAnswer, Opening, Tallies
 from tacit.wire.frames import decode_frame, encode_frame
 from tacit.wire.kinds import KINDS
 from tacit.wire.ledger import COORDINATOR
@@ -34,7 +34,7 @@ from tacit.wire.ledger import COORDINATOR
 __all__ = ["Service"]
 
 _TICK_S = 0.2
-_LEDGER_S = 1.0
+_LEDGER_S = 5.0  # totals only: a crash may lose so much of them
 _FOLLOW_S = 0.2  # answers to one subscriber are at least so far apart; what changed in between comes together
 
 _log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class Service:
                 said: list[Addressed] = []
                 for data in decode_frame(frame):
                     about, kind, message = open_envelope(data)
-                    self.coordinator.sent(about, number, COORDINATOR, kind, len(data))
+                    self._note(about, number, COORDINATOR, kind, message, data)
                     said += self.coordinator.receive(number, about, message, now)
                 self._say(said)
         finally:
@@ -142,10 +142,16 @@ class Service:
         for site, about, message in out:
             if site in self.links:
                 data = encode(message, about)
-                self.coordinator.sent(about, COORDINATOR, site, KINDS[type(message)], len(data))
+                self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
                 by_site.setdefault(site, []).append(data)
         self._sends += by_site.items()
         self._work.set()
+
+    def _note(self, about: int, source: int, target: int, kind: str, message: object, data: bytes) -> None:
+        if isinstance(message, Beats | BeatsAnswer | Tallies):
+            self.coordinator.sent_together(message.watches, source, target, kind, len(data))
+        else:
+            self.coordinator.sent(about, source, target, kind, len(data))
 
     # Storing, and sending after it
 

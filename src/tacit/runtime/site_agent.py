@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE
-from tacit.protocols.messages import HeartbeatAnswer, Hello, Message, Report
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message, Report
 from tacit.protocols.settlement import NEVER
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_store import SiteStore
@@ -28,6 +28,8 @@ from tacit.vocabulary import OptionError, TacitError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
+    Beats,
+    BeatsAnswer,
     Clock,
     Control,
     Counts,
@@ -37,6 +39,7 @@ from tacit.wire.control import (
     Offer,
     Opening,
     TableOffer,
+    Tallies,
     WatchSet,
     Welcome,
 )  # fmt: skip
@@ -45,7 +48,7 @@ from tacit.wire.frames import decode_frame, encode_frame
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["SiteAgent", "SiteTable"]
+__all__ = ["SiteAgent", "SiteTable", "bundled"]
 
 _REPEATS = 4  # in a lease, of what nobody answers
 
@@ -162,10 +165,13 @@ class SiteAgent:
             case Numbers() if number in self.watches:
                 self._learn(self.watches[number], message)
             case Clock() if number in self.watches:
-                watch = self.watches[number]
-                table = self.tables[watch.plan.table]
-                reached = (message.closed + 1) * watch.data.keeper.pane_us
-                table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
+                self._follow(self.watches[number], message.closed)
+            case BeatsAnswer():
+                for about, settled, newest in zip(message.watches, message.settled, message.newest, strict=True):
+                    if (watch := self.watches.get(about)) is not None:
+                        self._hear(watch, HeartbeatAnswer(message.site, settled))
+                        if newest > NEVER:
+                            self._follow(watch, newest)
             case _ if number in self.watches and isinstance(message, Message):
                 self._hear(self.watches[number], message)
 
@@ -176,6 +182,12 @@ class SiteAgent:
             self.number = welcome.site
             for watch in self.watches.values():
                 self._start(watch)
+
+    def _follow(self, watch: SiteWatch, closed: int) -> None:
+        """Some site has closed this pane of the watch."""
+        table = self.tables[watch.plan.table]
+        reached = (closed + 1) * watch.data.keeper.pane_us
+        table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
 
     def _hear(self, watch: SiteWatch, message: Message) -> None:
         machine = watch.machine
@@ -422,14 +434,25 @@ class SiteAgent:
             self._flush()
 
     def _beat(self, table: str | None = None) -> None:
+        """The heartbeats of all watches, of one table's at the end of its batch: one message for all of them."""
+        beats: list[tuple[int, Heartbeat]] = []
+        counted: list[tuple[int, Counts]] = []
         for watch in self.watches.values():
             if table is not None and watch.plan.table != table:
                 continue
             if watch.machine is None:
                 self._offer(watch)
             else:
-                self._tell(watch, watch.machine.heartbeat())
-            self._count(watch)
+                for message in watch.machine.heartbeat():
+                    if isinstance(message, Heartbeat):
+                        beats.append((watch.number, message))
+                    else:
+                        self._tell_one(watch, message)
+            counts = self._counts(watch)
+            if counts is not None:
+                counted.append((watch.number, counts))
+        if self._up and self.number is not None:
+            self._out += bundled(self.number, beats, counted)
 
     def _offer(self, watch: SiteWatch) -> None:
         if self.number is None or not self._up or watch.machine is not None or watch.install.paused:
@@ -441,12 +464,14 @@ class SiteAgent:
             watch.offered = mark
             self._put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))
 
-    def _count(self, watch: SiteWatch) -> None:
+    def _counts(self, watch: SiteWatch) -> Counts | None:
+        """What the watch has seen, unless that was said."""
         data = watch.data
         counts = Counts(data.events, data.panes, data.late, data.keeper.full_from())
-        if self._up and watch.counted != counts:
-            watch.counted = counts
-            self._put(watch.number, counts)
+        if not self._up or watch.counted == counts:
+            return None
+        watch.counted = counts
+        return counts
 
     # Saying things
 
@@ -506,3 +531,17 @@ class SiteAgent:
         if self._out:
             out, self._out = self._out, []
             self.say(encode_frame(out))
+
+
+def bundled(
+    site: int, beats: Sequence[tuple[int, Heartbeat]], counted: Sequence[tuple[int, Counts]] = ()
+) -> list[bytes]:
+    """Heartbeats and counts of many watches, each with its number, as envelopes."""
+    out: list[bytes] = []
+    if counted:
+        numbers, counts = zip(*counted, strict=True)
+        out.append(encode(Tallies(numbers, counts)))
+    if beats:
+        columns = zip(*((n, each.number, each.closed, each.silent, each.version) for n, each in beats), strict=True)
+        out.append(encode(Beats(site, *columns)))
+    return out

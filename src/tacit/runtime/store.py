@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +87,8 @@ class Store:
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
-            for sql, values in writes:
-                database.execute(sql, values)
+            for sql, together in groupby(writes, key=itemgetter(0)):
+                database.executemany(sql, map(itemgetter(1), together))
         except BaseException:
             database.execute("ROLLBACK")
             raise

@@ -131,7 +131,9 @@ def _write_groups(body: Any, name: str, groups: IntArray) -> None:
     if len(groups) == 1 and groups[0] == 0:
         return
     body.groups.SetInParent()  # present and empty: no group at all
-    if is_range(groups):
+    if len(groups) < 2:
+        body.groups.gaps.extend(groups.tolist())
+    elif is_range(groups):
         body.groups.first, body.groups.count = int(groups[0]), len(groups)
     else:
         body.groups.gaps.extend((np.diff(groups, prepend=-1) - 1).tolist())

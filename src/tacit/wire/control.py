@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = [
+    "Beats",
+    "BeatsAnswer",
     "Clock",
     "Control",
     "Counts",
@@ -24,6 +26,7 @@ __all__ = [
     "Opening",
     "Sample",
     "TableOffer",
+    "Tallies",
     "WatchSet",
     "Welcome",
 ]
@@ -154,4 +157,36 @@ class Clock:
     closed: int
 
 
-Control = Opening | Welcome | WatchSet | Install | Offer | Name | Numbers | Counts | Clock
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """The heartbeats of many watches of a site, as columns: with ten watches one message a second, not ten."""
+
+    site: int
+    watches: tuple[int, ...]
+    numbers: tuple[int, ...]
+    closed: tuple[int, ...]
+    silent: tuple[int, ...]
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BeatsAnswer:
+    """The answers to ``Beats``: the last settled pane of each watch, and the newest that some site has closed."""
+
+    site: int
+    watches: tuple[int, ...]
+    settled: tuple[int, ...]
+    newest: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """The ``Counts`` of many watches, those that changed since they were last said."""
+
+    watches: tuple[int, ...]
+    counts: tuple[Counts, ...]
+
+
+Control = (
+    Opening | Welcome | WatchSet | Install | Offer | Name | Numbers | Counts | Clock | Beats | BeatsAnswer | Tallies
+)

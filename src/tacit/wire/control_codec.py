@@ -13,6 +13,8 @@ import numpy as np
 from tacit.vocabulary import FloatArray
 from tacit.wire import tacit_pb2 as pb
 from tacit.wire.control import (
+    Beats,
+    BeatsAnswer,
     Clock,
     Control,
     Counts,
@@ -24,6 +26,7 @@ from tacit.wire.control import (
     Opening,
     Sample,
     TableOffer,
+    Tallies,
     WatchSet,
     Welcome,
 )
@@ -104,6 +107,24 @@ def _write_clock(body: Any, m: Clock) -> None:
     body.closed = m.closed
 
 
+def _write_beats(body: Any, m: Beats) -> None:
+    body.site = m.site
+    for name in ("watches", "numbers", "closed", "silent", "versions"):
+        getattr(body, name).extend(getattr(m, name))
+
+
+def _write_beats_answer(body: Any, m: BeatsAnswer) -> None:
+    body.site = m.site
+    for name in ("watches", "settled", "newest"):
+        getattr(body, name).extend(getattr(m, name))
+
+
+def _write_tallies(body: Any, m: Tallies) -> None:
+    body.watches.extend(m.watches)
+    for each in m.counts:
+        _write_counts(body.counts.add(), each)
+
+
 WRITE: dict[type[Any], Callable[[Any, Any], None]] = {
     Opening: _write_opening,
     Welcome: _write_welcome,
@@ -114,6 +135,9 @@ WRITE: dict[type[Any], Callable[[Any, Any], None]] = {
     Numbers: _write_numbers,
     Counts: _write_counts,
     Clock: _write_clock,
+    Beats: _write_beats,
+    BeatsAnswer: _write_beats_answer,
+    Tallies: _write_tallies,
 }
 """Fill the part of an envelope that belongs to a message."""
 
@@ -237,6 +261,30 @@ def _counts(body: pb.Counts) -> Counts:
     return Counts(body.events, body.panes, body.late, full_from)
 
 
+def _columns(body: Any, *names: str) -> list[tuple[int, ...]]:
+    """Columns of numbers, one per watch."""
+    columns = [tuple(getattr(body, name)) for name in names]
+    if len({len(column) for column in columns}) != 1:
+        raise UnfitError("its columns are not equally long")
+    if len(columns[0]) > WATCHES_MAX:
+        raise UnfitError("it is about too many watches")
+    return columns
+
+
+def _beats(body: pb.Beats) -> Beats:
+    return Beats(body.site, *_columns(body, "watches", "numbers", "closed", "silent", "versions"))
+
+
+def _beats_answer(body: pb.BeatsAnswer) -> BeatsAnswer:
+    return BeatsAnswer(body.site, *_columns(body, "watches", "settled", "newest"))
+
+
+def _tallies(body: pb.Tallies) -> Tallies:
+    if len(body.watches) != len(body.counts) or len(body.watches) > WATCHES_MAX:
+        raise UnfitError(f"{len(body.counts)} counts do not fit {len(body.watches)} watches")
+    return Tallies(tuple(body.watches), tuple(map(_counts, body.counts)))
+
+
 READ: dict[str, Callable[[Any], Control]] = {
     "opening": _opening,
     "welcome": _welcome,
@@ -247,5 +295,8 @@ READ: dict[str, Callable[[Any], Control]] = {
     "numbers": _numbers,
     "counts": _counts,
     "clock": lambda body: Clock(body.closed),
+    "beats": _beats,
+    "beats_answer": _beats_answer,
+    "tallies": _tallies,
 }
 """The message in a part of an envelope, by the name of its kind; an UnfitError when it holds none."""

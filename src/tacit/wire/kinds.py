@@ -18,6 +18,8 @@ from tacit.protocols.messages import (
     Snapshot,
 )
 from tacit.wire.control import (
+    Beats,
+    BeatsAnswer,
     Clock,
     Control,
     Counts,
@@ -26,6 +28,7 @@ from tacit.wire.control import (
     Numbers,
     Offer,
     Opening,
+    Tallies,
     WatchSet,
     Welcome,
 )
@@ -54,9 +57,12 @@ KINDS: dict[type[Message] | type[Control], str] = {
     Numbers: "numbers",
     Counts: "counts",
     Clock: "clock",
+    Beats: "beats",
+    BeatsAnswer: "beats_answer",
+    Tallies: "tallies",
 }
 
-HEARTBEATS = frozenset({"heartbeat", "heartbeat_answer", "counts", "clock"})
+HEARTBEATS = frozenset({"heartbeat", "heartbeat_answer", "counts", "clock", "beats", "beats_answer", "tallies"})
 """The kinds that only say that a process is alive, and what travels with them: shown, never in a total."""
 
 

@@ -211,8 +211,8 @@ class Coordinator:
                     writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", values))
         for watch in self._running():
             for site, counts in watch.take_counts():
-                values = (watch.lineage, site, counts.events, counts.panes, counts.late)
-                writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", values))
+                counted = (watch.lineage, site, counts.events, counts.panes, counts.late)
+                writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", counted))
         return writes
 
     def take(self) -> tuple[list[Write], list[dict[str, Any]]]:

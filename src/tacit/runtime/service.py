@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from tacit import __version__
+from tacit._version import __version__
 from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write

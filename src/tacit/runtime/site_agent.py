@@ -447,7 +447,7 @@ class SiteAgent:
                     if isinstance(message, Heartbeat):
                         beats.append((watch.number, message))
                     else:
-                        self._tell_one(watch, message)
+                        self._tell(watch, (message,))
             counts = self._counts(watch)
             if counts is not None:
                 counted.append((watch.number, counts))

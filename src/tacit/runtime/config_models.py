@@ -59,6 +59,9 @@ class CoordinatorConfig(Section):
     backlog_panes: Annotated[int, Field(gt=0)] = Field(
         600, description="How many closed panes a site keeps, so that it can be asked about them later."
     )
+    keep_days: Annotated[float, Field(gt=0)] = Field(
+        30.0, description="How long answers and alerts of the past are kept; what holds now is kept for ever."
+    )
     watches: tuple[BesidePath, ...] = Field(
         (), description="Files of CREATE WATCH sentences, run at the first start.", examples=[["watches.sql"]]
     )

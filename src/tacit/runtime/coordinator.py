@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from tacit.language.altering import altered
@@ -52,6 +53,14 @@ from tacit.wire.control import (
 
 __all__ = ["Addressed", "Coordinator", "KnownSite"]
 
+_OVERTAKEN = (
+    "DELETE FROM changes WHERE lineage = ? AND pane < ? AND EXISTS (SELECT 1 FROM changes AS later"
+    " WHERE later.lineage = changes.lineage AND later.key = changes.key AND later.pane > changes.pane"
+    " AND later.pane <= ?)"
+)
+_OLD_ALERTS = (
+    "DELETE FROM alerts WHERE json_extract(document, '$.raised') < ? AND id NOT IN (SELECT id FROM deliveries)"
+)
 _KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
 
 Addressed = tuple[int, int, Message | Control]
@@ -213,6 +222,19 @@ class Coordinator:
             for site, counts in watch.take_counts():
                 counted = (watch.lineage, site, counts.events, counts.panes, counts.late)
                 writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", counted))
+        return writes
+
+    def prune(self, keep_s: float) -> list[Write]:
+        """Forget answers and alerts that are older than this; the newest answer of every group stays."""
+        writes: list[Write] = []
+        for watch in self._running():
+            if watch.settlement is None:
+                continue
+            oldest = watch.settlement.settled - int(keep_s * 1e6) // watch.pane_us
+            writes.append(("DELETE FROM spans WHERE watch = ? AND last < ?", (watch.number, oldest)))
+            writes.append((_OVERTAKEN, (watch.lineage, oldest, oldest)))
+        before = datetime.fromtimestamp(self.wall() - keep_s, UTC).isoformat()
+        writes.append((_OLD_ALERTS, (before,)))
         return writes
 
     def take(self) -> tuple[list[Write], list[dict[str, Any]]]:

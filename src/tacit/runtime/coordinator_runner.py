@@ -106,7 +106,9 @@ class CoordinatorRunner:
         )  # fmt: skip
         if fresh:
             _read_watches(coordinator, settings.watches)
-        service = self._service = Service(store, coordinator, sinks=[sink.name for sink in sinks])
+        service = self._service = Service(
+            store, coordinator, sinks=[sink.name for sink in sinks], keep_s=settings.keep_days * 86_400.0
+        )  # fmt: skip
         await service.start(settings.listen, security_of(self.config))
         deliveries = [Delivery(sink, _Backlog(service)) for sink in sinks]
         tasks = [asyncio.create_task(delivery.run()) for delivery in deliveries]

@@ -35,6 +35,7 @@ __all__ = ["Service"]
 
 _TICK_S = 0.2
 _LEDGER_S = 5.0  # totals only: a crash may lose so much of them
+_PRUNE_S = 3_600.0
 _FOLLOW_S = 0.2  # answers to one subscriber are at least so far apart; what changed in between comes together
 
 _log = logging.getLogger(__name__)
@@ -50,8 +51,9 @@ class Service:
         *,
         sinks: Iterable[str] = (),
         limits: ServerLimits | None = None,
+        keep_s: float = 30 * 86_400.0,
     ) -> None:
-        self.store, self.coordinator, self._limits = store, coordinator, limits
+        self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
         self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
         self.links: dict[int, ServerLink] = {}
         self.alerted = asyncio.Event()  # alerts were stored since it was last cleared
@@ -225,9 +227,13 @@ class Service:
             self._work.set()
 
     async def _count(self) -> None:
+        pruned = -_PRUNE_S
         while True:
             await asyncio.sleep(_LEDGER_S)
             await self._store(self.coordinator.ledger_writes())
+            if time.monotonic() - pruned >= _PRUNE_S:
+                pruned = time.monotonic()
+                await self._store(self.coordinator.prune(self._keep_s))
 
     # Clients
 

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS spans (
 CREATE TABLE IF NOT EXISTS changes (
     lineage INTEGER, pane INTEGER, key TEXT, side INTEGER, value REAL, PRIMARY KEY (lineage, pane, key))
     WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS changes_by_key ON changes (lineage, key, pane);
 CREATE TABLE IF NOT EXISTS alerts (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, watch TEXT NOT NULL, document TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS alerts_by_watch ON alerts (watch, seq);

@@ -201,13 +201,18 @@ class SiteAgent:
             self._settle(watch.data)
 
     def _settle(self, data: WatchData) -> None:
-        """Forget panes that no watch on this data needs any more."""
-        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
+        """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
         keeper = data.keeper
-        if keeper.closed is None or any(each.machine is None for each in sharing):
+        if keeper.closed is None:
             return
-        settled = min((each.machine.settled for each in sharing if each.machine is not None), default=keeper.closed)
-        keeper.settle(max(settled, keeper.closed - HISTORY))
+        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
+        oldest = keeper.closed - HISTORY
+        if all(each.machine is not None for each in sharing):
+            settled = [each.machine.settled for each in sharing if each.machine is not None]
+            oldest = max(oldest, min(settled, default=keeper.closed))
+        elif keeper.oldest is None or oldest <= keeper.oldest:
+            return
+        keeper.settle(oldest)
 
     # Watches come and go
 
@@ -403,6 +408,7 @@ class SiteAgent:
                 data.keeper.settle(closing[-HISTORY])
             if len(closing):
                 moved.add(data.key)
+            self._settle(data)
         if not moved and place is None:
             return False
         changes = {data.scope: data.changes() for data in here}

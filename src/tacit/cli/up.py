@@ -184,7 +184,11 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     from tacit.cli.live import stop_on_signals
     from tacit.cli.work import as_json
     from tacit.runtime.processes import Processes
+    from tacit.vocabulary.errors import OptionError
 
+    port = int(config.coordinator.listen.rpartition(":")[2])
+    if port == 0:
+        raise OptionError(f"{path}: listen of [coordinator] has port 0, and processes of their own cannot know which one")
     commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
     commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
@@ -192,7 +196,7 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         status: dict[str, Any] = {}
         try:
             processes.start()
-            screen.say_once(_where(config, int(config.coordinator.listen.rpartition(":")[2])))
+            screen.say_once(_where(config, port))
             begin = time.monotonic()
             while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
                 processes.mind()

@@ -190,7 +190,8 @@ class SiteAgent:
         if keeper.closed is None or any(each.machine is None for each in sharing):
             return
         settled = min((each.machine.settled for each in sharing if each.machine is not None), default=keeper.closed)
-        keeper.settle(max(settled, keeper.closed - HISTORY))
+        # Others may have gone on without this site: what they settled it must still close itself, to count it.
+        keeper.settle(min(max(settled, keeper.closed - HISTORY), keeper.closed))
 
     # Watches come and go
 

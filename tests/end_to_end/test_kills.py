@@ -101,9 +101,12 @@ class Story:
         self._wait_until_it_reads(name, *before)
 
     def _wait_until_it_reads(self, name: str, reads: int, batches: int) -> None:
-        """It is linked up, its queries run, and the first batch of rows that came meanwhile is in its windows."""
+        """It is linked up, its queries run, and the rows that came meanwhile are in its windows.
+
+        The first batch may be one that Spark had planned before the blow; the next holds all that came since.
+        """
         self.system.wait_for_site(name, reads + 1)
-        until(lambda: self.system.batches(name) > batches, story=self._story)
+        until(lambda: self.system.batches(name) >= batches + 2, story=self._story)
 
     def _cut(self, name: str) -> None:
         self.proxies[name].cut()

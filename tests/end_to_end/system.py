@@ -140,10 +140,11 @@ class System:
     def run(self, name: str, *command: str) -> subprocess.Popen[bytes]:
         """Start any command of the program under a name; what it says goes to ``NAME.log``."""
         self._starts[name] = self._starts.get(name, 0) + 1
+        whole = [sys.executable, "-X", "faulthandler", "-m", "tacit", *command]
         with self.log_path(name).open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, "-X", "faulthandler", "-m", "tacit", *command], cwd=self.folder, env=environment(self.folder),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                whole, cwd=self.folder, env=environment(self.folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
             )  # fmt: skip
         return self.running[name]
 

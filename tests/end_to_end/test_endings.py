@@ -81,6 +81,5 @@ def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:
     assert process.returncode == 0, story
     assert {watch["watch"] for watch in json.loads(out)["watches"]} == {"heat", "load", "failing", "devices"}
     assert {site["site"] for site in json.loads(out)["sites"]} == {"east", "north", "south", "west"}
-    assert all(watch["answer"] for watch in json.loads(out)["watches"]), story
     assert processes_of(tmp_path) == []
     assert list((tmp_path / "temporary").iterdir()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.comparing import same_as_replay
-from tests.end_to_end.feeding import TABLES, Feeder
+from tests.end_to_end.feeding import BASE_S, TABLES, Feeder
 from tests.end_to_end.judging import WATCHES, read_live, replayed, script
 from tests.end_to_end.system import System, until
 
@@ -28,8 +28,7 @@ def test_live_sites_say_what_a_replay_says(protocol: str, tmp_path: Path) -> Non
         for portion in (1, 4, 20, 30, 2, STEPS - 57):
             for _ in range(portion):
                 feeder.step()
-            settled = feeder.steps - 2
-            until(lambda: _pane(system, "heat") >= settled, story=lambda: (system.log("up"), system.watches()))
+            until(lambda: _pane(system, "heat") >= feeder.steps - 2, story=lambda: (system.log("up"), system.watches()))
         last = feeder.finish()
         until(lambda: all(_pane(system, watch.name, watch.pane_us) >= last - 2 for watch in WATCHES))
         assert system.stop("up") == 0, system.log("up")
@@ -45,8 +44,6 @@ def test_live_sites_say_what_a_replay_says(protocol: str, tmp_path: Path) -> Non
 
 def _pane(system: System, name: str, pane_us: int = 1_000_000) -> int:
     """The step that a watch's answer is as of; -1 before the first."""
-    from tests.end_to_end.feeding import BASE_S
-
     watch = system.watches().get(name)
     if watch is None or watch["pane"] is None:
         return -1

@@ -101,9 +101,12 @@ class Story:
         self._wait_until_it_reads(name, *before)
 
     def _wait_until_it_reads(self, name: str, reads: int, batches: int) -> None:
-        """It is linked up, its queries run, and the first batch of rows that came meanwhile is in its windows."""
+        """It is linked up, its queries run, and the rows that came meanwhile are in its windows.
+
+        The first batch may be one that Spark had planned before the blow; the next holds all that came since.
+        """
         self.system.wait_for_site(name, reads + 1)
-        until(lambda: self.system.batches(name) > batches, story=self._story)
+        until(lambda: self.system.batches(name) >= batches + 2, story=self._story)
 
     def _cut(self, name: str) -> None:
         self.proxies[name].cut()
@@ -121,12 +124,17 @@ class Story:
         return any(each["site"] == name for watch in watches for each in watch["stale"])
 
     def _valid_again(self, kind: str) -> None:
-        """All is valid, as of a pane that was not closed when everybody was ready."""
-        begin, step = time.monotonic(), self.feeder.steps - 2
-        until(
-            lambda: self._all_valid() and all(self._step(watch.name, watch.pane_us) >= step for watch in WATCHES),
-            seconds=self.lease + AFTER_S, story=lambda: (kind, step, self._story()),
-        )  # fmt: skip
+        """All is valid, as of a later pane than when everybody was ready."""
+        begin = time.monotonic()
+        panes = {name: watch["pane"] for name, watch in self.system.watches().items()}
+
+        def is_so() -> bool:
+            watches = self.system.watches()
+            return len(watches) == len(WATCHES) and all(
+                watch["state"] == "valid" and watch["pane"] > panes[name] for name, watch in watches.items()
+            )
+
+        until(is_so, seconds=self.lease + AFTER_S, story=lambda: (kind, panes, self._story()))
         self.waits.append((kind, round(time.monotonic() - begin, 1)))
 
     def _all_valid(self) -> bool:
@@ -139,7 +147,7 @@ class Story:
 
     def _story(self) -> str:
         watches = self.system.watches().values()
-        said = [(watch["watch"], watch["state"], self._step(watch["watch"], 1), watch["stale"]) for watch in watches]
+        said = [(watch["watch"], watch["state"], watch["pane"], watch["stale"]) for watch in watches]
         logs = [f"--- {name}\n{self.system.log(name)[-1500:]}" for name in (*SITES, "coordinator")]
         return f"{said} at step {self.feeder.steps}\n" + "\n".join(logs)
 

@@ -36,9 +36,14 @@ def _run(path: Path, name: str, quiet: bool) -> int:
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     load_kernels()
     with stop_on_signals() as stop:
+
+        def tell(_: str) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+
         sites = LocalSites(config, [name])
         try:
-            sites.start()
+            sites.start(tell)
             stop.again()  # type: ignore[attr-defined]  # PySpark has put its own handler in the place
             typer.echo(f"site {name}: state in {config.site(name).state}")
             sites.run(stop)

@@ -53,10 +53,16 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     system = LocalSystem(config, witness=None if judge is None else judge.witness)
     status: dict[str, Any] = {}
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
+
+        def say(text: str) -> None:
+            if stop.is_set():  # interrupted before there is anything to show
+                raise KeyboardInterrupt
+            screen.say(text)
+
         try:
-            screen.say("loading kernels (compiled the first time, which takes a minute or two)")
+            say("loading kernels (compiled the first time, which takes a minute or two)")
             load_kernels()
-            system.start(screen.say)
+            system.start(say)
             stop.again()  # type: ignore[attr-defined]
             assert system.sites is not None
             screen.say_once(_where(config, system.coordinator.port))
@@ -206,7 +212,13 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     from tacit.cli.live import stop_on_signals
     from tacit.cli.work import as_json
     from tacit.runtime.processes import Processes
+    from tacit.vocabulary.errors import OptionError
 
+    port = int(config.coordinator.listen.rpartition(":")[2])
+    if port == 0:
+        raise OptionError(
+            f"{path}: listen of [coordinator] has port 0, and processes of their own cannot know which one"
+        )
     commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
     commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
@@ -214,7 +226,7 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         status: dict[str, Any] = {}
         try:
             processes.start()
-            screen.say_once(_where(config, int(config.coordinator.listen.rpartition(":")[2])))
+            screen.say_once(_where(config, port))
             begin = time.monotonic()
             while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
                 processes.mind()

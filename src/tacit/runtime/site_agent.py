@@ -209,7 +209,8 @@ class SiteAgent:
         oldest = keeper.closed - HISTORY
         if all(each.machine is not None for each in sharing):
             settled = [each.machine.settled for each in sharing if each.machine is not None]
-            oldest = max(oldest, min(settled, default=keeper.closed))
+            # Others may have gone on without this site: what they settled it must still close itself, to count it.
+            oldest = max(oldest, min([*settled, keeper.closed]))
         elif keeper.oldest is None or oldest <= keeper.oldest:
             return
         keeper.settle(oldest)

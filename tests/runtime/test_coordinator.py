@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.protocols.settlement import NEVER
 from tacit.runtime.kept_watch import Tuning
 from tacit.runtime.store import Store
 from tacit.vocabulary import OptionError, ProtocolError, SentenceError
 from tacit.wire.codec import VERSION
-from tacit.wire.control import Name, Numbers, Offer, Opening, TableOffer
+from tacit.wire.control import Name, Numbers, Opening, TableOffer
 from tests.runtime.light import COLUMNS, rows
 from tests.runtime.live import Live
 
@@ -74,13 +73,10 @@ def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None
 
 
 def test_a_site_with_a_problem_is_shown_and_does_not_hold_up_the_others(live: Live) -> None:
+    live.agents["south"].tables["d"].columns = {"k": "string"}  # since it linked up its table has changed
     live.ask(HOT)
-    live.pump()
-    number = live.numbers["south"]
-    live.coordinator.receive(number, 1, Offer(number, None, NEVER, "the column x is a text here", None), live.now)
-    live.agents["south"].watches.clear()  # it cannot keep the watch
     feed(live, range(100, 130), 5, ("north",))
-    assert shown(live)["problems"] == {"south": "the column x is a text here"}
+    assert "x" in shown(live)["problems"]["south"]
     assert shown(live)["state"] == "valid"
     assert shown(live)["sites"] == ["north"]
 

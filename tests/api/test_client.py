@@ -84,7 +84,10 @@ def test_the_life_of_a_watch(system: LightSystem) -> None:
 
 
 def test_groups(system: LightSystem) -> None:
-    sentence = "CREATE WATCH by_k AS SELECT k, SUM(x) AS s FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND GROUP BY k TRACK s WITHIN 1"
+    sentence = (
+        "CREATE WATCH by_k AS SELECT k, SUM(x) AS s FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND"
+        " GROUP BY k TRACK s WITHIN 1"
+    )
     client = tacit.connect(system.address)
     client.execute(sentence)
     for site in system.sites.values():

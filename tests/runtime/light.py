@@ -74,7 +74,8 @@ class LightSite:
         self._timer.start()
 
     def feed(self, batch: RecordedBatch, table: str = "d") -> None:
-        """Rows have come."""
+        """Rows have come; the first ones wait for a watch, as Spark's do."""
+        until(lambda: self.agent.watches, "a watch at the site")
         self.agent.take_batch(table, "checkpoint", self._batches[table], batch)
         self._batches[table] += 1
 

@@ -402,12 +402,13 @@ class SiteAgent:
                 if place is not None:  # it came while this batch was computed, and begins with the next
                     continue
                 self._begin(table, data)
+            before = data.keeper.closed
             closing = data.keeper.close_through(reached)
             for pane in closing[-HISTORY:]:  # a clock may leap over years
                 data.panes += data.keeper.vector(pane)[1]
             if len(closing) > HISTORY:
                 data.keeper.settle(closing[-HISTORY])
-            if len(closing):
+            if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
                 moved.add(data.key)
             self._settle(data)
         if not moved and place is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of
 from tacit.protocols.messages import AdjustSlack, Heartbeat, HeartbeatAnswer, Message, NewEstimate, Report, Snapshot
 from tacit.protocols.site import Site
-from tacit.runtime.site_agent import bundled
+from tacit.runtime.site_agent import bundled, claims_more
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
@@ -106,6 +106,7 @@ class LightSite:
         self.watches: dict[int, LightWatch] = {}
         self.offered: dict[int, Install] = {}
         self._send: Callable[[bytes], bool] | None = None
+        self._claims: list[tuple[int, Heartbeat]] = []
 
     # The link
 
@@ -127,9 +128,12 @@ class LightSite:
             figures.bytes_in += len(frame)
             figures.frames_in += 1
         out: list[bytes] = []
+        self._claims.clear()
         for data in decode_frame(frame):
             about, _, message = open_envelope(data)
             out += self._receive(about, message)
+        if self._claims and self.number is not None:
+            out += bundled(self.number, self._claims)
         if out:
             self._say(out)
 
@@ -184,8 +188,11 @@ class LightSite:
                 watch = self.watches[about]
                 version = watch.machine.version
                 said = watch.machine.receive(message)
-                if watch.since is not None and watch.machine.version > version:
-                    self._note(watch, message)
+                if watch.machine.version > version:
+                    if watch.since is not None:
+                        self._note(watch, message)
+                    if claims_more(watch.machine, message):
+                        self._claims.append((about, next(filter(_is_beat, watch.machine.heartbeat()))))
                 return self._tell(watch, said)
         return []
 
@@ -237,3 +244,7 @@ class LightSite:
         if key not in self._shapes:
             self._shapes[key] = shape_of(self._plan(install.text), install.measure)
         return self._shapes[key]
+
+
+def _is_beat(message: Message) -> TypeGuard[Heartbeat]:
+    return isinstance(message, Heartbeat)

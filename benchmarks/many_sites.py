@@ -136,7 +136,7 @@ def _watch_over(
     idle: list[Figures] = _ask(loads, "end")
     waits = np.concatenate([np.array(each.waits) for each in found])
     if not len(waits):
-        raise MachineError("no violation was resolved")
+        raise MachineError(f"none of {sum(each.reports for each in found)} violations was resolved")
     return (
         count, len(waits) / seconds, sum(each.renewed for each in found) / len(waits),
         *np.quantile(waits, [0.5, 0.99, 1.0]).tolist(), _peak_mb(coordinator.pid), busy, quiet,

@@ -65,11 +65,12 @@ class Books:
         groups, (_, count, dimension) = rows.groups, self.collected.shape
         if not len(groups) and may_be_empty:
             return
-        if not len(groups) or (groups[0] < 0 or groups[-1] >= count or (groups[1:] <= groups[:-1]).any()):
+        in_order = len(groups) == 1 or not (groups[1:] <= groups[:-1]).any()
+        if not len(groups) or (groups[0] < 0 or groups[-1] >= count or not in_order):
             raise ProtocolError(f"a message names groups that a watch of {count} groups does not have in this order")
         if rows.sums.shape != (len(groups), dimension) or len(rows.weights) != (len(groups) if self.weighted else 0):
             raise ProtocolError(f"a message holds rows that a watch of {dimension} statistics cannot have")
-        if not (np.isfinite(rows.sums).all() and np.isfinite(rows.weights).all()):
+        if not np.isfinite(rows.sums).all() or (self.weighted and not np.isfinite(rows.weights).all()):
             raise ProtocolError("a message holds statistics that are not finite")
 
     def drift_mass(self, site: int, rows: Rows, estimates: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -184,8 +184,14 @@ class Coordinator:
         """Time passed."""
         out: list[Addressed] = []
         for watch in self._running():
-            online = [site.number for site in self.sites.values() if site.online and watch.plan.table in site.tables]
-            out += _addressed(watch, watch.tick(now, self.waited_for(watch), online))
+            expected: Collection[int] = ()
+            online: Collection[int] = ()
+            if watch.settlement is None:  # who is waited for matters before it has begun
+                expected = self.waited_for(watch)
+                online = [
+                    each.number for each in self.sites.values() if each.online and watch.plan.table in each.tables
+                ]
+            out += _addressed(watch, watch.tick(now, expected, online))
         return out
 
     def waited_for(self, watch: KeptWatch) -> set[int]:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tacit._version import __version__
+from tacit.protocols.messages import Request
 from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write
@@ -139,13 +140,22 @@ class Service:
         raise ProtocolError("a site's first message must say who it is")
 
     def _say(self, out: Iterable[Addressed]) -> None:
-        """To be sent after the next commit. Whoever is not there hears it, or what came of it, when it links up."""
+        """To be sent after the next commit. Whoever is not there hears it, or what came of it, when it links up.
+
+        A request rests on nothing that is stored, and a resolution may take many: it goes at once, unless it names
+        groups whose numbers are still to be said.
+        """
         by_site: dict[int, list[bytes]] = {}
+        at_once: list[tuple[int, list[bytes]]] = []
         for site, about, message in out:
             if site in self.links:
                 data = encode(message, about)
                 self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
-                by_site.setdefault(site, []).append(data)
+                if isinstance(message, Request) and self.coordinator.watches[about].plan.grouping is None:
+                    at_once.append((site, [data]))
+                else:
+                    by_site.setdefault(site, []).append(data)
+        self._send(at_once)
         self._sends += by_site.items()
         self._work.set()
 

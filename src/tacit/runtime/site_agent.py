@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE
-from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message, Report
+from tacit.protocols.messages import Broadcast, Heartbeat, HeartbeatAnswer, Hello, Message, Report
 from tacit.protocols.settlement import NEVER
+from tacit.protocols.site import Site
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
@@ -48,7 +49,7 @@ from tacit.wire.frames import decode_frame, encode_frame
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["SiteAgent", "SiteTable", "bundled"]
+__all__ = ["SiteAgent", "SiteTable", "bundled", "claims_more"]
 
 _REPEATS = 4  # in a lease, of what nobody answers
 
@@ -108,6 +109,7 @@ class SiteAgent:
         self._data: dict[str, WatchData] = {}
         self._up = self._told = False
         self._out: list[bytes] = []
+        self._claims: list[SiteWatch] = []  # that a new zone let go on, past what the coordinator knows
         self._lock = threading.RLock()
         for table in self.tables.values():
             table.clock.restore(store.pieces(f"table:{table.name}"))
@@ -151,6 +153,7 @@ class SiteAgent:
             for data in decode_frame(frame):
                 number, _, message = open_envelope(data)
                 self._receive(number, message, data)
+            self._claim()
             self._flush()
 
     def _receive(self, number: int, message: Message | Control, data: bytes) -> None:
@@ -196,9 +199,25 @@ class SiteAgent:
         if watch.numbering is not None:
             message = watch.numbering.inward(message)
             machine.grow_groups(len(watch.data.keeper.keys))
+        version = machine.version
         self._tell(watch, machine.receive(message))
+        if machine.version > version and claims_more(machine, message):
+            self._claims.append(watch)
         if isinstance(message, HeartbeatAnswer):
             self._settle(watch.data)
+
+    def _claim(self) -> None:
+        """Say at once what a new zone lets us claim: the next heartbeat may be a second away, and all wait for it."""
+        claims, self._claims = self._claims, []
+        beats = [
+            (watch.number, beat)
+            for watch in claims
+            if watch.machine is not None
+            for beat in watch.machine.heartbeat()
+            if isinstance(beat, Heartbeat)
+        ]
+        if self._up and self.number is not None:
+            self._out += bundled(self.number, beats)
 
     def _settle(self, data: WatchData) -> None:
         """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
@@ -539,6 +558,12 @@ class SiteAgent:
         if self._out:
             out, self._out = self._out, []
             self.say(encode_frame(out))
+
+
+def claims_more(machine: Site, message: Message) -> bool:
+    """Was the site silent, with the zone that this message brought, for longer than the coordinator can know?"""
+    granted = getattr(message, "pane", machine.silent)
+    return machine.silent > (granted - 1 if isinstance(message, Broadcast) else granted)
 
 
 def bundled(

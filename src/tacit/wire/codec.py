@@ -7,6 +7,7 @@ Here are the envelope and the messages of the protocols; ``control_codec.py`` ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -45,6 +46,7 @@ VERSION = 2
 
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
+_FEW = 8
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -204,9 +206,16 @@ def _table(values: Iterable[float], rows: int, what: str, *, nan: bool = False) 
         return np.empty((0, 0))
     if len(array) == 0 or rows == 0 or len(array) % rows:
         raise UnfitError(f"{len(array)} {what} do not fit {rows} groups")
-    if not (np.isfinite(array) | (nan & np.isnan(array))).all():
+    if not _all_finite(array) and not (nan and (np.isfinite(array) | np.isnan(array)).all()):
         raise UnfitError(f"its {what} are not all finite")
     return array.reshape(rows, -1)
+
+
+def _all_finite(array: FloatArray) -> bool:
+    """Are all of them finite? Most messages are about one group, and NumPy is slow on a few numbers."""
+    if len(array) <= _FEW:
+        return all(map(math.isfinite, array.tolist()))
+    return bool(np.isfinite(array).all())
 
 
 def _rows(body: Any) -> Rows:
@@ -215,7 +224,7 @@ def _rows(body: Any) -> Rows:
     weights = np.array(body.weights, dtype=np.float64)
     if len(weights) not in (0, len(groups)):
         raise UnfitError(f"{len(weights)} weights do not fit {len(groups)} groups")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+    if len(weights) and not (np.isfinite(weights) & (weights >= 0)).all():
         raise UnfitError("its weights are not all finite and at least 0")
     return Rows(groups, sums, weights)
 

@@ -90,7 +90,8 @@ def answer_text(watch: Mapping[str, Any]) -> str:
     rows = watch["answer"]
     if not rows:
         waiting = watch["waiting_for"]
-        return f"waiting for {', '.join(waiting)}" if waiting else "none yet"
+        names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
+        return f"waiting for {names}" if waiting else "none yet"
     if "group" not in rows[0]:
         row = rows[0]
         value = "no value" if row["value"] is None else f"{row['value']:.6g}"

@@ -23,7 +23,7 @@ SECOND = 1_000_000
 SCHEMA = "ts BIGINT, v DOUBLE"
 
 
-def until(ready: Callable[[], object], *, seconds: float = 60.0, told: Callable[[], object] = str) -> None:
+def until(ready: Callable[[], object], *, seconds: float = 180.0, told: Callable[[], object] = str) -> None:
     end = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,10 +23,12 @@ SECOND = 1_000_000
 SCHEMA = "ts BIGINT, v DOUBLE"
 
 
-def until(ready: Callable[[], object], *, seconds: float = 60.0) -> None:
+def until(ready: Callable[[], object], *, seconds: float = 180.0, told: Callable[[], object] = str) -> None:
     end = time.monotonic() + seconds
     while not ready():
-        assert time.monotonic() < end, "waited too long"
+        if time.monotonic() > end:
+            faulthandler.dump_traceback(all_threads=True)
+            raise AssertionError(f"waited too long: {told()}")
         time.sleep(0.02)
 
 
@@ -190,8 +193,9 @@ def test_two_tables_at_a_time(open_table: Any, folder: Folder, tmp_path: Path, c
     tables.append(open_table(take("rate"), source=rate, checkpoint=tmp_path / "checkpoint rate"))
     for table in tables:
         table.start()
-    until(lambda: rows.get("a") == rows.get("b") == 50 and rows.get("rate", 0) > 0)
+    complete = lambda: rows.get("a") == rows.get("b") == 50 and rows.get("rate", 0) > 0  # noqa: E731
+    until(lambda: complete() or any(table.failure() for table in tables), told=lambda: (rows, tables))
+    assert [table.failure() for table in tables] == [None] * 3
     for table in tables:
         table.stop()
-    assert [table.failure() for table in tables] == [None] * 3
     assert capfd.readouterr().err == ""

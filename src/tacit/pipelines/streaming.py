@@ -121,6 +121,13 @@ class StreamingTable:
             with one_sentence(), suppress(Py4JError):
                 self._query.stop()
 
+    def __repr__(self) -> str:
+        try:
+            status = self._query.status if self._query is not None and self.alive() else None
+        except (Py4JError, OSError):
+            status = None
+        return f"StreamingTable({self.name!r}, alive={self.alive()}, failure={self.failure()!r}, status={status})"
+
     def _take(self, frame: DataFrame, number: int) -> None:
         """What Spark calls with each batch."""
         self._started.wait()

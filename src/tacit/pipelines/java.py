@@ -131,6 +131,7 @@ def _ask(executable: Path, *arguments: str) -> subprocess.CompletedProcess[str] 
             errors="replace",
             timeout=_PROBE_TIMEOUT_S,
             check=False,
+            start_new_session=True,  # a terminal's interrupt is for us, and says nothing about this Java
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -75,7 +75,9 @@ class LinkThread:
         return HeldLink(self.loop, make)
 
     def stop(self) -> None:
-        """End the loop; links must have been stopped."""
+        """End the loop; links must have been stopped. Doing it twice does nothing."""
+        if not self._thread.is_alive():
+            return
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(_STOP_S)
 

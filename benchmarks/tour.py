@@ -23,9 +23,8 @@ def main(arguments: list[str]) -> int:
     """Print a table per watch and save its picture; 1 if any answer was wrong."""
     options = parser("tour", DESCRIPTION)
     options.add_argument("--seconds", type=int, default=SECONDS, help="about how long it may take; data follows")
-    options.add_argument("--out", type=Path, default=Path("tour-output"), help="where the pictures go")
     chosen = options.parse_args(arguments)
-    seconds, out = chosen.seconds, chosen.out
+    seconds, out = chosen.seconds, Path(chosen.out)
     from tacit.cli.show import print_run
     from tacit.cli.work import output, progress, spark_session
     from tacit.language import parse

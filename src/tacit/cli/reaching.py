@@ -96,7 +96,13 @@ def _said_by(path: Path) -> dict[str, Any]:
     said["token"] = next((token.reveal() for token in config.coordinator.tokens.clients.values()), None)
     if config.coordinator.tls is not None:
         sites = [site.tls for site in config.sites.values() if site.tls is not None]
-        said["ca"] = next((tls.ca for tls in sites if tls.ca is not None), None)
+        beside = config.coordinator.tls.certificate.with_name("ca.pem")  # where `tacit certs` puts it
+        authorities = [
+            *(tls.ca for tls in sites),
+            config.coordinator.tls.client_ca,
+            beside if beside.exists() else None,
+        ]
+        said["ca"] = next((ca for ca in authorities if ca is not None), None)
         if config.coordinator.tls.client_ca is not None:  # any certificate of that authority will do
             shown = next((tls for tls in sites if tls.certificate is not None and tls.certificate.exists()), None)
             if shown is not None:

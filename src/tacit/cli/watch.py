@@ -165,7 +165,7 @@ def _follow(client: Client, name: str, json_: bool) -> int:
 
     from tacit.cli.watch_text import alert_line, change_line
 
-    last = ""
+    last: object = None
     try:
         for change in client.documents(name, reconnect=True):
             if json_:
@@ -173,10 +173,10 @@ def _follow(client: Client, name: str, json_: bool) -> int:
                 continue
             for alert in change["alerts"]:
                 _line(alert_line(alert))
-            line = change_line(change)
-            if line != last:
-                _line(line)
-            last = line
+            new = (change["state"], change["answer"], change["waiting_for"], [each["site"] for each in change["stale"]])
+            if new != last:  # that a pane passed is no change
+                _line(change_line(change))
+            last = new
     except KeyboardInterrupt:  # that is how it ends
         return 0
     return 0

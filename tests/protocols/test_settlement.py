@@ -253,3 +253,37 @@ def test_a_site_with_an_absurd_number_is_refused_and_changes_nothing(coordinator
         coordinator.hear(Hello(1 << 40, 1, 0, 0))
     coordinator.hear(claim(0, 1), claim(1, 1))
     assert coordinator.machine.settled == 1
+
+
+def test_a_heartbeat_among_many_does_what_one_alone_does():
+    def told(many: bool):
+        coordinator = Coordinator(2)
+        coordinator.start(1, 1)
+        said = []
+        for beat in (claim(0, 1), claim(1, 1, 0), claim(1, 1), claim(0, 3), claim(1, 2)):
+            coordinator.now += 2.0
+            if many:
+                out = coordinator.machine.beat(beat.site, beat.closed, beat.silent, beat.version, coordinator.now)
+            else:
+                out = coordinator.hear(beat)
+            said.append([type(message) for message in out])
+        return said, coordinator.published, coordinator.machine.newest
+
+    assert told(many=True) == told(many=False)
+    assert told(many=True)[1][-1][1] == 2
+
+
+def test_a_heartbeat_among_many_of_an_unknown_site_is_left_to_receive(coordinator):
+    assert coordinator.machine.beat(7, 1, 1, 1, 0.0) is None
+
+
+def test_what_must_be_stored_anew_is_known_by_the_membership(coordinator):
+    machine = coordinator.machine
+    before = machine.membership
+    coordinator.hear(claim(0, 1), claim(1, 1))
+    assert machine.membership == before
+    coordinator.hear(Hello(2, 1, 0, 1))
+    assert machine.membership > before
+    before = machine.membership
+    coordinator.hear(Leave(1, 1))
+    assert machine.membership > before

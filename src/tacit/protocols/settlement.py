@@ -100,6 +100,7 @@ class Settlement:
         self.settled = begin - 1
         self.published: list[Answer] = []
         self.membership = 0  # grows whenever the roster, a session or who left changes: then it must be stored anew
+        self._sized, self._size = -1, 0  # the membership whose roster was counted, and its count
         self.newest = NEVER  # the newest pane that any site has closed
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
         self._seen: dict[int, _Seen] = {}
@@ -198,6 +199,21 @@ class Settlement:
                 out += self._resolved(self.resolver.receive(message), now)
         return tuple(out + self._settle(now))
 
+    def beat(self, site: int, closed: int, silent: int, version: int, now: float) -> tuple[Message, ...] | None:
+        """A heartbeat, without its answer: whoever bundles the answers of many watches says ``settled`` in them.
+
+        None when the site is not known, and must be told so by ``receive``. A thousand sites with ten watches say ten
+        thousand a second, nearly all of which change nothing but a number: hence no message is made here.
+        """
+        seen = self._seen.get(site)
+        if seen is None:
+            return None
+        out = self._claim(site, seen, closed, silent, version, now)
+        settling = self.phase is Phase.SETTLING and not self._recollect
+        if settling and self._waits_for(self._laggard) and not self._strangers:
+            return tuple(out)
+        return tuple(out + self._settle(now))
+
     def tick(self, now: float) -> tuple[Message, ...]:
         """Time passed: leases run out, and what may be lost is sent again."""
         for site, seen in self._seen.items():
@@ -269,18 +285,29 @@ class Settlement:
         return [leave]  # so that the site may stop saying it
 
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
-        self._hear(beat.site, now)
+        answer = HeartbeatAnswer(beat.site, self.settled)
         seen = self._seen[beat.site]
-        seen.closed = max(seen.closed, beat.closed)
-        self.newest = max(self.newest, beat.closed)
-        out: list[Message] = [HeartbeatAnswer(beat.site, self.settled)]
-        if not self._counts(beat.site):
-            return out
-        if beat.version == self.resolver.versions[beat.site]:
-            seen.silent = max(seen.silent, beat.silent)
-        elif beat.version < self.resolver.versions[beat.site] and now - seen.sent >= self._resend:
-            out += self._snapshot(beat.site, now)
-        return out
+        return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
+
+    def _claim(
+        self, site: int, seen: _Seen, closed: int, silent: int, version: int, now: float
+    ) -> list[Message]:  # fmt: skip
+        if seen.stale:
+            self._hear(site, now)
+        seen.heard = now  # one that is not stale is available already
+        if closed > seen.closed:
+            seen.closed = closed
+            if closed > self.newest:
+                self.newest = closed
+        if not self._counts(site):
+            return []
+        held = self.resolver.versions[site]
+        if version == held:
+            if silent > seen.silent:
+                seen.silent = silent
+        elif version < held and now - seen.sent >= self._resend:
+            return self._snapshot(site, now)
+        return []
 
     def _report(self, report: Report, now: float) -> list[Message]:
         self._hear(report.site, now)
@@ -336,7 +363,9 @@ class Settlement:
     @property
     def _strangers(self) -> bool:
         """Are there sites that are seen and do not count?"""
-        return len(self._seen) != int(np.count_nonzero(self.resolver.books.roster))
+        if self._sized != self.membership:
+            self._sized, self._size = self.membership, int(np.count_nonzero(self.resolver.books.roster))
+        return len(self._seen) != self._size
 
     def _newcomers(self) -> list[int]:
         """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.

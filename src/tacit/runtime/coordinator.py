@@ -32,7 +32,7 @@ from tacit.language.statement_kinds import (
     Statement,
 )
 from tacit.language.statements import parse_statements
-from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Leave, Message
+from tacit.protocols.messages import Leave, Message
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
@@ -166,15 +166,12 @@ class Coordinator:
         out: list[Addressed] = []
         answers: list[tuple[int, int, int]] = []
         rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
-        for about, *claims in rows:
+        for about, beat, closed, silent, version in rows:
             watch = self.watches.get(about)
             if watch is None or watch.status == "dropped" or watch.settlement is None:
                 continue
-            for site, message in watch.beat(Heartbeat(number, *claims), now):
-                if isinstance(message, HeartbeatAnswer):
-                    answers.append((about, message.settled, watch.settlement.newest))
-                else:
-                    out.append((site, about, message))
+            out += _addressed(watch, watch.beat(number, beat, closed, silent, version, now))
+            answers.append((about, watch.settlement.settled, watch.settlement.newest))
         if answers:
             watches, settled, newest = zip(*answers, strict=True)
             out.append((number, 0, BeatsAnswer(number, watches, settled, newest)))
@@ -222,8 +219,8 @@ class Coordinator:
             for key, entry in entries.items():
                 if entry[2] != entry[0]:
                     entry[2] = entry[0]
-                    values = (lineage, *key, entry[0], entry[1])
-                    writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", values))
+                    total = (lineage, *key, entry[0], entry[1])
+                    writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", total))
         for watch in self._running():
             for site, counts in watch.take_counts():
                 counted = (watch.lineage, site, counts.events, counts.panes, counts.late)

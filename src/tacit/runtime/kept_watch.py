@@ -135,15 +135,15 @@ class KeptWatch:
         self._check_groups(message)
         return self._after(self.settlement.receive(message, now))
 
-    def beat(self, beat: Heartbeat, now: float) -> list[Outbound]:
-        """A heartbeat that came with those of other watches; its answer goes with theirs, and needs no ``Clock``."""
+    def beat(self, site: int, number: int, closed: int, silent: int, version: int, now: float) -> list[Outbound]:
+        """A heartbeat that came with those of other watches; its answer goes with theirs."""
         settlement = self.settlement
         if settlement is None:
             return []
-        messages = settlement.receive(beat, now)
-        if len(messages) == 1 and isinstance(messages[0], HeartbeatAnswer):  # as nearly always
-            return [(beat.site, messages[0])]
-        return [each for each in self._after(messages) if not isinstance(each[1], Clock)]
+        messages = settlement.beat(site, closed, silent, version, now)
+        if messages is None:
+            messages = settlement.receive(Heartbeat(site, number, closed, silent, version), now)
+        return self._after(messages) if messages else []
 
     def take_counts(self) -> list[tuple[int, Counts]]:
         """The counts of sites that changed since the last time."""

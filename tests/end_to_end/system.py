@@ -192,10 +192,10 @@ class System:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    def stop(self, name: str, seconds: float = 20.0) -> int:
+    def stop(self, name: str, seconds: float = 20.0, *, by: int = signal.SIGTERM) -> int:
         """Ask a process to end: its exit code."""
         process = self.running.pop(name)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(by)
         return process.wait(seconds)
 
     def close(self) -> None:

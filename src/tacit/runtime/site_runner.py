@@ -7,6 +7,7 @@ meanwhile the link stays, and no pane passes by the clock: only Spark can say th
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from contextlib import ExitStack, suppress
@@ -77,10 +78,14 @@ class SparkHost:
                 inside = master[master.index("[") + 1 : -1].split(",")[0]
                 cores = "*" if inside == "*" else int(inside)
             conf = {key: _text(value) for key, value in self.settings.conf.items()}
+            here = threading.current_thread() is threading.main_thread()
+            on_interrupt = signal.getsignal(signal.SIGINT) if here else None
             self._session = open_session(
                 "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
                 packages=tuple(dict.fromkeys(self.packages)),
             )  # fmt: skip
+            if on_interrupt is not None:  # PySpark puts its own in the place, and whoever runs this has one
+                signal.signal(signal.SIGINT, on_interrupt)
             self.generation += 1
             return self._session
 

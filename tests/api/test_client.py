@@ -141,7 +141,7 @@ def test_alerts_that_were_raised_while_a_follower_was_away_come_when_it_is_back(
     ],
 )
 def test_what_is_refused(system: LightSystem, sql: str, words: str) -> None:
-    until(lambda: all(site["tables"] == ["d"] for site in tacit.connect(system.address).sites()))
+    until(lambda: [site["tables"] for site in tacit.connect(system.address).sites()] == [["d"], ["d"]])
     with pytest.raises(tacit.SentenceError, match=words):
         tacit.connect(system.address).execute(sql)
     with pytest.raises(tacit.SentenceError, match="there is no watch named"):

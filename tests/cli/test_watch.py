@@ -33,7 +33,7 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LightSys
 
 
 def test_a_watch_from_its_creation_to_its_end(system: LightSystem, tacit: Tacit, tmp_path: Path) -> None:
-    until(lambda: all(site["tables"] for site in json.loads(tacit("watch", "sites", "--json").out)))
+    until(lambda: [bool(site["tables"]) for site in json.loads(tacit("watch", "sites", "--json").out)] == [True, True])
     assert tacit("watch", "list").out == "nothing is watched yet\n"
     (tmp_path / "hot.sql").write_text(HOT)
     assert tacit("watch", "create", tmp_path / "hot.sql").out == "created hot\n"

@@ -22,6 +22,7 @@ from tacit.wire.control import (
     Sample,
     TableOffer,
     Tallies,
+    There,
     WatchSet,
     Welcome,
 )
@@ -68,6 +69,7 @@ def any_control() -> st.SearchStrategy[Control]:
         st.builds(Install, names, texts, texts, st.booleans(), st.none() | panes, st.none() | measures),
         st.builds(Offer, sites, st.none() | panes, panes, texts, st.none() | samples()),
         st.builds(Name, keys),
+        st.builds(There, panes, keys),
         st.builds(Numbers, st.integers(0, 1 << 23), keys),
         st.builds(Counts, numbers, numbers, numbers, st.none() | panes),
         st.builds(Clock, panes),

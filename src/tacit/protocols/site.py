@@ -11,7 +11,6 @@ blocked by, and leave until the coordinator has said it back.
 
 Groups may appear while the watch runs (``grow_groups``). One that nobody has told the coordinator of is 0 everywhere as
 far as the coordinator knows, and the site checks it against the zone around 0 like any other: a rare key costs nothing.
-Only where a condition holds of nothing at all is a new group reported at once, because its answer is news.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from enum import Enum
 
 import numpy as np
 
-from tacit.functions.goals import Track
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols.books import Books, estimate_of
 from tacit.protocols.messages import (
@@ -38,8 +36,7 @@ from tacit.protocols.messages import (
     Rows,
     Snapshot,
 )
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
-from tacit.vocabulary.answers import MET
+from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 
 __all__ = ["TRANSITIONS", "Phase", "Site"]
 
@@ -84,15 +81,12 @@ class Site:
         self.settled = begin - 1
         self.session = session
         self._nowhere = np.nan if weighted else 0.0  # the estimate of a group that nobody holds anything of
-        nothing = monitor.answers(np.full((1, monitor.dimension), self._nowhere))
-        self._news = not isinstance(monitor.goal, Track) and nothing[0] == MET
         self._history = history
         self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._reports = 0
         self._groups = np.arange(groups)
         self._zones: Zones
         self._books: Books
-        self._known: BoolArray  # groups that a zone has come for
         self._told: tuple[FloatArray, FloatArray]
         self.forget_zone()
 
@@ -115,7 +109,6 @@ class Site:
         self._groups = np.arange(groups)
         self._zones = self.monitor.grown(self._zones, groups, self._nowhere)
         self._books.grow_groups(groups)
-        self._known = np.concatenate([self._known, np.zeros(more, dtype=np.bool_)])
         if self.weighted:
             sums, weights = self._told
             nothing = np.full((more, self.monitor.dimension), np.nan)
@@ -158,13 +151,11 @@ class Site:
                 return self._answer(message)
             case AdjustSlack() if message.version == self.version + 1:
                 self._fit(message.groups, message.slacks)
-                self._known[message.groups] = True
                 self._books.slack[0, message.groups] = message.slacks
                 self._tell(message.pane, message.groups)
                 return self._zone_changed(message.version, message.pane)
             case NewEstimate() if message.version == self.version + 1 and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
-                self._known[message.groups] = True
                 self._books.collect(0, self._rows(message.pane, message.groups))
                 self.monitor.refresh(self._zones, message.groups, message.estimates)
                 self._tell(message.pane, message.groups)
@@ -243,7 +234,6 @@ class Site:
     def _broadcast(self, message: Broadcast, everyone: dict[int, Rows]) -> tuple[Message, ...]:
         self._books.check(message.rows)
         groups = message.rows.groups
-        self._known[groups] = True
         if message.origin == self.site:
             self._books.collect(0, message.rows)
             self._tell(message.pane, groups)
@@ -265,7 +255,6 @@ class Site:
         self._fit(groups, snapshot.estimates)
         self.sites = snapshot.sites
         self._forget_groups()  # those that it does not name are 0
-        self._known[groups] = True
         if len(groups):
             self._books.collect(0, snapshot.collected)
             self._books.slack[0, groups] = snapshot.slacks
@@ -283,7 +272,6 @@ class Site:
         count = len(self._groups)
         self._zones = self.monitor.grown(self.monitor.zones(0), count, self._nowhere)
         self._books = Books(1, count, self.monitor.dimension, weighted=self.weighted)
-        self._known = np.zeros(count, dtype=np.bool_)
         self._told = self._nothing_told()
 
     def _fit(self, groups: IntArray, table: FloatArray) -> None:
@@ -326,8 +314,6 @@ class Site:
             drift = self._zones.estimate + (mass / rows.weights[:, None] if self.weighted else mass * self.sites)
         moved = np.flatnonzero(~ok & np.isfinite(drift).all(axis=1))
         ok[moved] = self.monitor.inside(self._zones, moved, drift[moved])
-        if self._news:
-            ok &= self._known | (rows.sums == 0.0).all(axis=1)
         return np.flatnonzero(~ok)
 
     def _nothing_told(self) -> tuple[FloatArray, FloatArray]:

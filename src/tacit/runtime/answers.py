@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -48,24 +48,35 @@ class Teller:
         """The value that the watch is about, at each estimate."""
         return np.asarray(value(self._expression, estimates * self.shape.scale))
 
-    def tell(self, answer: Answer, keys: Sequence[str]) -> tuple[dict[str, Said], list[dict[str, Any]]]:
-        """What changed with this answer, by key, and the alerts that this makes."""
+    def tell(
+        self, answer: Answer, keys: Sequence[str], there_from: Mapping[int, int] | None = None
+    ) -> tuple[dict[str, tuple[int, Said]], list[dict[str, Any]]]:
+        """What changed with this answer, by key, from which pane on, and the alerts that this makes.
+
+        ``there_from``: the pane from which each group is there; before it nothing is said of it.
+        """
         values = self.values(answer.estimates) if len(answer.sides) else np.empty(0)
         tracks = isinstance(self.plan.goal, Track)
-        changed: dict[str, Said] = {}
+        changed: dict[str, tuple[int, Said]] = {}
+        first = answer.pane if answer.first is None else answer.first
         alerts: list[dict[str, Any]] = []
         for number, (side, current) in enumerate(zip(answer.sides.tolist(), values.tolist(), strict=True)):
             key = keys[number]
             before = self.said.get(key)
+            pane = first
+            if before is None and there_from is not None:
+                pane = max(first, there_from.get(number, answer.pane + 1))
+                if pane > answer.pane:
+                    continue
             now = Said(side, current)
             if before is not None and before.side == side and _same(before.value, current):
                 continue
-            changed[key] = now
+            changed[key] = pane, now
             met_before = before is not None and before.side == MET
             value_before = self._nothing if before is None else before.value
             if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
-                alerts.append(self._alert(answer.pane if answer.first is None else answer.first, key, now))
-        self.said.update(changed)
+                alerts.append(self._alert(pane, key, now))
+        self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
 
     def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:

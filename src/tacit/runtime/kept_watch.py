@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.functions.goals import Track
 from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape, shape_of
 from tacit.protocols.books import Books
@@ -26,7 +27,8 @@ from tacit.runtime.pane_length import pane_length
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack, unpack
 from tacit.vocabulary import Answer, ProtocolError, State
-from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer
+from tacit.vocabulary.answers import MET
+from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
 
 __all__ = ["GROUPS_MAX", "KeptWatch", "Outbound", "Tuning"]
 
@@ -92,6 +94,8 @@ class KeptWatch:
         self.news = False  # something to show has changed since it was last looked at
         self._said = {} if said is None else said
         self._numbers = {key: number for number, key in enumerate(self.keys)}
+        # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
+        self._there_from: dict[int, int] | None = None
         self._told: dict[int, int] = {}  # how many groups each site was told of, on its present link
         self._start = start
         self._writes: list[Write] = []
@@ -126,6 +130,9 @@ class KeptWatch:
                 return []
             case Name():
                 return self._name(site, message)
+            case There():
+                self._note_there(site, message)
+                return []
             case Hello() | Heartbeat() if message.site != site:
                 raise ProtocolError(f"site {site} speaks in the name of site {message.site}")
         if self.settlement is None or not isinstance(message, Message):
@@ -156,7 +163,7 @@ class KeptWatch:
             return []
         if self.settlement is not None:
             if self.settlement.phase is Phase.GATHERING and now - self.created > self.tuning.gather:
-                self.settlement.expect(1)
+                self.settlement.hurry()
             return self._after(self.settlement.tick(now))
         patient = now - self.created <= self.tuning.gather
         beginning = begin_at(self.plan, self.offers, expected, patient=patient)
@@ -231,6 +238,9 @@ class KeptWatch:
             backlog=tuning.backlog,
         )  # fmt: skip
         self.teller = Teller(self.plan, shape, self.lineage, self.pane_us, self._said)
+        nothing = monitor.answers(np.full((1, monitor.dimension), nowhere))[0]
+        if self.plan.grouping is not None and nothing == MET and not isinstance(self.plan.goal, Track):
+            self._there_from = {}
 
     def _after(self, messages: tuple[Message, ...]) -> list[Outbound]:
         """Messages with their addresses; before one that names groups, what these are called."""
@@ -255,9 +265,13 @@ class KeptWatch:
         return out
 
     def _name(self, site: int, name: Name) -> list[Outbound]:
+        self._number(site, name.keys)
+        return self._tell_numbers(site)
+
+    def _number(self, site: int, keys: Sequence[str]) -> None:
         if self.plan.grouping is None:
             raise ProtocolError(f"site {site} names groups of a watch that has none")
-        for key in name.keys:
+        for key in keys:
             if key not in self._numbers:
                 if len(self.keys) >= GROUPS_MAX:
                     raise ProtocolError(f"the watch {self.plan.name} has more than {GROUPS_MAX:,} groups")
@@ -265,7 +279,14 @@ class KeptWatch:
                 self.keys.append(key)
         if self.settlement is not None:
             self.settlement.grow_groups(len(self.keys))
-        return self._tell_numbers(site)
+
+    def _note_there(self, site: int, there: There) -> None:
+        """A site has rows of these groups from this pane on."""
+        self._number(site, there.keys)
+        if self._there_from is not None:
+            for key in there.keys:
+                number = self._numbers[key]
+                self._there_from[number] = min(there.pane, self._there_from.get(number, there.pane))
 
     def _check_groups(self, message: Message) -> None:
         rows = getattr(message, "rows", None)
@@ -288,12 +309,12 @@ class KeptWatch:
     def _publish(self, answer: Answer) -> None:
         assert self.teller is not None
         self.answered, self.news = answer, True
-        changed, alerts = self.teller.tell(answer, self.keys)
+        changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
         first = answer.pane if answer.first is None else answer.first
-        for key, said in changed.items():
+        for key, (pane, said) in changed.items():
             value = said.value if np.isfinite(said.value) else None
             self._writes.append(
-                ("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)", (self.lineage, first, key, said.side, value))
+                ("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)", (self.lineage, pane, key, said.side, value))
             )
         self.alerts += alerts
         state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state

@@ -41,6 +41,7 @@ from tacit.wire.control import (
     Opening,
     TableOffer,
     Tallies,
+    There,
     WatchSet,
     Welcome,
 )  # fmt: skip
@@ -144,6 +145,7 @@ class SiteAgent:
                 watch.asked.clear()
                 watch.offered = watch.counted = None
                 watch.repeated.clear()
+                watch.unsaid = list(watch.there)
                 if watch.numbering is not None:
                     watch.numbering.forget()
 
@@ -209,6 +211,8 @@ class SiteAgent:
     def _claim(self) -> None:
         """Say at once what a new zone lets us claim: the next heartbeat may be a second away, and all wait for it."""
         claims, self._claims = self._claims, []
+        for watch in claims:
+            self._announce(watch)
         beats = [
             (watch.number, beat)
             for watch in claims
@@ -470,6 +474,7 @@ class SiteAgent:
             if watch.machine is None:
                 self._offer(watch)
             else:
+                self._announce(watch)
                 for message in watch.machine.heartbeat():
                     if isinstance(message, Heartbeat):
                         beats.append((watch.number, message))
@@ -503,9 +508,18 @@ class SiteAgent:
     # Saying things
 
     def _tell(self, watch: SiteWatch, messages: Iterable[Message]) -> None:
+        self._announce(watch)
         for message in messages:
             if self._up and not self._said_lately(watch, message):
                 self._deliver(watch, message)
+
+    def _announce(self, watch: SiteWatch) -> None:
+        """Groups that are there, before any claim that covers their first pane."""
+        if not self._up or not watch.unsaid:
+            return
+        unsaid, watch.unsaid = watch.unsaid, []
+        for pane in sorted({watch.there[key] for key in unsaid}):
+            self._put(watch.number, There(pane, tuple(key for key in unsaid if watch.there[key] == pane)))
 
     def _deliver(self, watch: SiteWatch, message: Message) -> None:
         """Say it in the coordinator's numbers, as soon as these are known."""

@@ -7,6 +7,7 @@ known, and changes nothing. Nothing is said to the coordinator before what it re
 from __future__ import annotations
 
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -44,7 +45,8 @@ class SiteStore:
         if found not in (None, FORMAT):
             raise OptionError(f"{self.path} was written by another release of tacit (format {found}, not {FORMAT})")
         self.instance = self._meta("instance") or uuid.uuid4().hex
-        self.session = int(self._meta("session") or 0) + 1
+        # It grows with every start, also of a site whose state was removed in between: the clock sees to that.
+        self.session = max(int(self._meta("session") or 0) + 1, int(time.time()))
         self._put({"format": FORMAT, "instance": self.instance, "session": str(self.session)})
 
     def batch_of(self, table: str) -> tuple[str, int] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.functions.goals import Track
 from tacit.functions.statistics import shifted
 from tacit.language.plan import WatchPlan
 from tacit.language.shape import SAMPLE, Shape, shape_of
@@ -19,6 +20,7 @@ from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays,
 from tacit.runtime.numbering import Numbering
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
 from tacit.vocabulary import FloatArray
+from tacit.vocabulary.answers import MET
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.control import Install, Sample
 
@@ -148,6 +150,8 @@ class SiteWatch:
     offered: object = None  # what was last offered and counted, on this link
     counted: object = None
     witness: Witness | None = None
+    there: dict[str, int] = field(default_factory=dict)  # the first pane, of those looked at, with rows of a group
+    unsaid: list[str] = field(default_factory=list)  # of these, what was not said on this link
     repeated: dict[type[Message], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # when it was last said
 
     @property
@@ -183,7 +187,25 @@ class SiteWatch:
         if self.witness is not None:
             self.witness(machine.site, self.number, pane, vectors, weights, self.data.keeper.keys)
         machine.grow_groups(len(vectors))
+        if self.announces:
+            self._note_groups(pane, sums)
         return machine.close_pane(pane, vectors, weights)
+
+    @property
+    def announces(self) -> bool:
+        """Does the condition hold of nothing at all? Then the first row of a group is news, though no zone is left."""
+        shape = self.shape
+        if shape is None or not self.grouped or isinstance(self.plan.goal, Track):
+            return False
+        nothing = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
+        return bool(shape.monitor.answers(nothing)[0] == MET)
+
+    def _note_groups(self, pane: int, sums: FloatArray) -> None:
+        keys = self.data.keeper.keys
+        for group in np.flatnonzero(sums[:, -1] > 0.0).tolist():
+            if keys[group] not in self.there:
+                self.there[keys[group]] = pane
+                self.unsaid.append(keys[group])
 
     def catch_up(self) -> list[Message]:
         """Close in the machine what is closed in the windows."""

@@ -27,6 +27,7 @@ __all__ = [
     "Sample",
     "TableOffer",
     "Tallies",
+    "There",
     "WatchSet",
     "Welcome",
 ]
@@ -130,6 +131,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class There:
+    """A site has rows of these groups, from this pane on: said where a condition holds of nothing at all."""
+
+    pane: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Numbers:
     """Groups ``first``, ``first`` + 1, … have these keys, at every site."""
 
@@ -188,5 +197,17 @@ class Tallies:
 
 
 Control = (
-    Opening | Welcome | WatchSet | Install | Offer | Name | Numbers | Counts | Clock | Beats | BeatsAnswer | Tallies
+    Opening
+    | Welcome
+    | WatchSet
+    | Install
+    | Offer
+    | Name
+    | There
+    | Numbers
+    | Counts
+    | Clock
+    | Beats
+    | BeatsAnswer
+    | Tallies
 )

@@ -27,6 +27,7 @@ from tacit.wire.control import (
     Sample,
     TableOffer,
     Tallies,
+    There,
     WatchSet,
     Welcome,
 )
@@ -88,6 +89,11 @@ def _write_offer(body: Any, m: Offer) -> None:
         inner.centres.extend(m.sample.centres.ravel().tolist())
 
 
+def _write_there(body: Any, m: There) -> None:
+    body.pane = m.pane
+    body.keys.extend(m.keys)
+
+
 def _write_names(body: Any, m: Name) -> None:
     body.keys.extend(m.keys)
 
@@ -132,6 +138,7 @@ WRITE: dict[type[Any], Callable[[Any, Any], None]] = {
     Install: _write_install,
     Offer: _write_offer,
     Name: _write_names,
+    There: _write_there,
     Numbers: _write_numbers,
     Counts: _write_counts,
     Clock: _write_clock,
@@ -292,6 +299,7 @@ READ: dict[str, Callable[[Any], Control]] = {
     "install": _install,
     "offer": _offer,
     "names": lambda body: Name(_keys(body.keys)),
+    "there": lambda body: There(body.pane, _keys(body.keys)),
     "numbers": _numbers,
     "counts": _counts,
     "clock": lambda body: Clock(body.closed),

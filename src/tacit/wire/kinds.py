@@ -29,6 +29,7 @@ from tacit.wire.control import (
     Offer,
     Opening,
     Tallies,
+    There,
     WatchSet,
     Welcome,
 )
@@ -54,6 +55,7 @@ KINDS: dict[type[Message] | type[Control], str] = {
     Install: "install",
     Offer: "offer",
     Name: "names",
+    There: "there",
     Numbers: "numbers",
     Counts: "counts",
     Clock: "clock",

@@ -288,6 +288,14 @@ class Offer(_message.Message):
     sample: Sample
     def __init__(self, site: _Optional[int] = ..., first: _Optional[int] = ..., closed: _Optional[int] = ..., problem: _Optional[str] = ..., sample: _Optional[_Union[Sample, _Mapping]] = ...) -> None: ...
 
+class There(_message.Message):
+    __slots__ = ("pane", "keys")
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    pane: int
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, pane: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class Name(_message.Message):
     __slots__ = ("keys",)
     KEYS_FIELD_NUMBER: _ClassVar[int]
@@ -357,7 +365,7 @@ class Tallies(_message.Message):
     def __init__(self, watches: _Optional[_Iterable[int]] = ..., counts: _Optional[_Iterable[_Union[Counts, _Mapping]]] = ...) -> None: ...
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies")
+    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WATCH_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -384,6 +392,7 @@ class Envelope(_message.Message):
     BEATS_FIELD_NUMBER: _ClassVar[int]
     BEATS_ANSWER_FIELD_NUMBER: _ClassVar[int]
     TALLIES_FIELD_NUMBER: _ClassVar[int]
+    THERE_FIELD_NUMBER: _ClassVar[int]
     version: int
     watch: int
     init: Init
@@ -410,7 +419,8 @@ class Envelope(_message.Message):
     beats: Beats
     beats_answer: BeatsAnswer
     tallies: Tallies
-    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ...) -> None: ...
+    there: There
+    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("envelopes",)

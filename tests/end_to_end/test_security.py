@@ -80,7 +80,8 @@ class Secured:
                 site.feed(2 + self.fed % 9)
         wanted = 1_000 + self.fed - 2
         until(lambda: (self.system.watches()["flow"]["pane"] or 0) >= wanted, seconds=30, story=self.system.watches)
-        assert self.system.watches()["flow"]["state"] in ("valid", "filling")
+        settled = ("valid", "filling")  # in between it may be resolving
+        until(lambda: self.system.watches()["flow"]["state"] in settled, seconds=30, story=self.system.watches)
         assert [site.downs for site in self.good] == [[], []]
 
     def refused(self, bad: LightSite, reason: str, *, fatal: bool) -> None:

@@ -43,7 +43,7 @@ def test_up_in_processes_is_interrupted(tmp_path: Path, whole_group: bool) -> No
         process = system.run("up", "up", str(system.config), "--processes")
         until(lambda: _answers(system), story=lambda: system.log("up"))
         assert _interrupt(process, whole_group) == 0, system.log("up")
-        assert processes_of(tmp_path) == []
+        until(lambda: processes_of(tmp_path) == [], seconds=END_S, story=lambda: processes_of(tmp_path))
         assert "Traceback" not in system.log("up")
         assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -53,7 +53,7 @@ def test_up_in_threads_is_interrupted(tmp_path: Path) -> None:
         process = system.run("up", "up", str(system.config))
         until(lambda: _answers(system), story=lambda: system.log("up"))
         assert _interrupt(process, True) == 0, system.log("up")
-        assert processes_of(tmp_path) == []
+        until(lambda: processes_of(tmp_path) == [], seconds=END_S, story=lambda: processes_of(tmp_path))
         assert "Traceback" not in system.log("up")
         assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -72,7 +72,7 @@ def test_a_demo_is_interrupted_while_spark_starts(tmp_path: Path, whole_group: b
     until(lambda: javas_of(process.pid), seconds=60)
     assert _interrupt(process, whole_group, START_S) == 130, (tmp_path / "demo.log").read_text()
     assert (tmp_path / "demo.log").read_text() == "tacit: interrupted\n"
-    assert processes_of(tmp_path) == []
+    until(lambda: processes_of(tmp_path) == [], seconds=END_S, story=lambda: processes_of(tmp_path))
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -83,5 +83,5 @@ def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:
     assert process.returncode == 0, story
     assert {watch["watch"] for watch in json.loads(out)["watches"]} == {"heat", "load", "failing", "devices"}
     assert {site["site"] for site in json.loads(out)["sites"]} == {"east", "north", "south", "west"}
-    assert processes_of(tmp_path) == []
+    until(lambda: processes_of(tmp_path) == [], seconds=END_S, story=lambda: processes_of(tmp_path))
     assert list((tmp_path / "temporary").iterdir()) == []

@@ -107,7 +107,6 @@ class Settlement:
         self._left: dict[int, int] = {}  # the session in which a site left
         self._leaving: set[int] = set()  # left, but on the roster until the next collection
         self._recollect = False
-        self._hurried = False  # a start does not wait for sites that hold nothing yet
         self._newest = False  # collect at the newest pane, not at the next one
         self._pane = NEVER  # of the collection or resolution under way
         self._asked = float("-inf")
@@ -158,11 +157,6 @@ class Settlement:
         """A watch that has not begun yet waits for so many sites."""
         if self.phase is Phase.GATHERING and not self.roster:
             self._expected = sites
-
-    def hurry(self) -> None:
-        """A watch that has not begun yet begins with those sites that hold a pane; others join when they do."""
-        if self.phase is Phase.GATHERING and not self.roster:
-            self._expected, self._hurried, self._laggard = 1, True, -1
 
     @property
     def roster(self) -> tuple[int, ...]:
@@ -395,8 +389,6 @@ class Settlement:
             members = sorted([*staying, *self._newcomers()])
         else:
             members = sorted(site for site, seen in self._seen.items() if not seen.stale and site not in self._leaving)
-            if self._hurried:
-                members = [site for site in members if self._seen[site].closed > self.settled]
         able = [site for site in members if not self._seen[site].stale]
         if len({*members, *self._left}) < self._expected or not able:
             return None

@@ -163,7 +163,7 @@ class KeptWatch:
             return []
         if self.settlement is not None:
             if self.settlement.phase is Phase.GATHERING and now - self.created > self.tuning.gather:
-                self.settlement.hurry()
+                self.settlement.expect(1)
             return self._after(self.settlement.tick(now))
         patient = now - self.created <= self.tuning.gather
         beginning = begin_at(self.plan, self.offers, expected, patient=patient)

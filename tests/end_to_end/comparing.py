@@ -10,7 +10,7 @@ import numpy as np
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
 from tacit.recording.replay import Replay
-from tacit.runtime.answers import iso_time
+from tacit.vocabulary.calendar import iso_time
 from tests.end_to_end.feeding import BASE_S
 from tests.end_to_end.judging import Said, Told, Watch
 

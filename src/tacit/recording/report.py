@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tacit.recording.observer import rows_come_and_go
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
 from tacit.vocabulary.answers import MET, NOT_MET
+from tacit.vocabulary.calendar import iso_time
 
 __all__ = ["Alert", "Report", "alerts_of", "iso_time"]
 
@@ -78,16 +78,6 @@ class Report:
         if self.missed is not None:
             out |= {name: getattr(self, name) for name in seen_only}
         return out
-
-
-def iso_time(time_us: int) -> str:
-    """An instant as text.
-
-    >>> iso_time(1_000_000)
-    '1970-01-01T00:00:01Z'
-    """
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(time_us))
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def alerts_of(

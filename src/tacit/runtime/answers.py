@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape
 from tacit.vocabulary import Answer, FloatArray
 from tacit.vocabulary.answers import MET
+from tacit.vocabulary.calendar import iso_time
 
-__all__ = ["Said", "Teller", "guarantee_of", "iso_time", "label_of", "side_of"]
+__all__ = ["Said", "Teller", "guarantee_of", "label_of", "side_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +115,6 @@ def side_of(plan: WatchPlan, side: int) -> str:
     if isinstance(goal, Comparison):
         return "above" if met == (goal.operator in (">", ">=")) else "below"
     return "met" if met else "not met"
-
-
-def iso_time(time_us: int) -> str:
-    """An instant as text.
-
-    >>> iso_time(1_000_000)
-    '1970-01-01T00:00:01Z'
-    """
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(time_us))
-    except OverflowError:
-        return f"{time_us / 1e6:.6f} s"
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def guarantee_of(plan: WatchPlan, shape: Shape | None) -> str:

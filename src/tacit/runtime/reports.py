@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.functions.goals import Track
-from tacit.runtime.answers import guarantee_of, iso_time, label_of, side_of
+from tacit.runtime.answers import guarantee_of, label_of, side_of
 from tacit.runtime.starting import missing_sites
 from tacit.runtime.store import Store
+from tacit.vocabulary.calendar import iso_time
 from tacit.wire.kinds import HEARTBEATS
 
 if TYPE_CHECKING:

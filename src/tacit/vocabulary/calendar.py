@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 
 from tacit.vocabulary.arrays import IntArray
 
-__all__ = ["DAY_US", "FIXED_UNITS_US", "period_start"]
+__all__ = ["iso_time", "period_start"]
 
 DAY_US = 86_400_000_000
 FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": DAY_US}
@@ -28,3 +30,16 @@ def period_start(times: IntArray, unit: str, *, next_one: bool = False) -> IntAr
     code = {"month": "M", "year": "Y"}[unit]
     starts = times.astype("datetime64[us]").astype(f"datetime64[{code}]") + step
     return np.asarray(starts.astype("datetime64[us]").astype(np.int64))
+
+
+def iso_time(time_us: int) -> str:
+    """An instant as text.
+
+    >>> iso_time(1_000_000)
+    '1970-01-01T00:00:01Z'
+    """
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(time_us))
+    except OverflowError:
+        return f"{time_us / 1e6:.6f} s"
+    return moment.isoformat().replace("+00:00", "Z")

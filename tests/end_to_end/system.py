@@ -69,15 +69,26 @@ def children_of(process: int) -> list[int]:
 
 
 def javas_of(process: int) -> list[int]:
-    """The Java processes among them."""
-    found = []
+    """The Java machines among them; a machine that runs a program is, for a moment, two that look alike."""
+    found = set[int]()
     for child in children_of(process):
-        try:
-            if Path(f"/proc/{child}/exe").resolve().name == "java":
-                found.append(child)
-        except OSError:
-            continue
-    return found
+        if _is_java(child) and not _is_java(_parent_of(child)):
+            found.add(child)
+    return sorted(found)
+
+
+def _is_java(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/exe").resolve().name == "java"
+    except OSError:
+        return False
+
+
+def _parent_of(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 class System:

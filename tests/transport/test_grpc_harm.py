@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import grpc
 import pytest
@@ -62,6 +62,21 @@ def test_a_site_of_another_version_is_refused_and_both_versions_are_named(monkey
                 assert "speaks version 1 of tacit's protocol and this coordinator speaks version 2" in said
                 assert fatal
             await good.is_well()
+
+    run(test)
+
+
+def test_a_refused_site_is_never_told_that_it_is_up_and_always_why_not(monkeypatch):
+    """However the refusal's first and last words fall: a site that wrote in between would lose the reason."""
+    card = (("tacit-protocol", "1"), *calling_card(token=None, site="old")[1:])
+
+    async def test():
+        monkeypatch.setattr(grpc_link, "calling_card", lambda **_: card)
+        async with listening() as address, AsyncExitStack() as held:
+            sites = [await held.enter_async_context(linked(address, f"old{number}")) for number in range(50)]
+            for site in sites:
+                kind, said, _ = await site.told.get()
+                assert (kind, "speaks version 1" in said) == ("down", True)
 
     run(test)
 

@@ -14,7 +14,7 @@ import grpc
 from tacit.transport.security import ServerSecurity
 from tacit.wire.codec import VERSION
 
-__all__ = ["RefusedError", "admit_client", "admit_site", "calling_card"]
+__all__ = ["ADMITTED", "RefusedError", "admit_client", "admit_site", "calling_card", "is_admitted"]
 
 _PROTOCOL = "tacit-protocol"
 _SITE = "tacit-site"
@@ -22,6 +22,9 @@ _TOKEN = "authorization"
 _NAME_MAX = 1024
 
 Metadata = Iterable[tuple[str, str | bytes]]
+
+ADMITTED = ((_PROTOCOL, str(VERSION)),)
+"""The first metadata of a stream that was let in; a refusal carries none."""
 
 
 class RefusedError(Exception):
@@ -44,6 +47,15 @@ def calling_card(*, token: str | None, site: str | None = None) -> tuple[tuple[s
     if token is not None:
         card.append((_TOKEN, f"Bearer {token}"))
     return tuple(card)
+
+
+def is_admitted(metadata: Metadata | None) -> bool:
+    """Do these words of a coordinator say that the caller is let in?
+
+    >>> is_admitted(ADMITTED), is_admitted(())
+    (True, False)
+    """
+    return _PROTOCOL in _said(metadata)
 
 
 def admit_site(metadata: Metadata | None, security: ServerSecurity) -> str:

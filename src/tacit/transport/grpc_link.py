@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from tacit.transport.admission import calling_card
+from tacit.transport.admission import calling_card, is_admitted
 from tacit.transport.backoff import Backoff
 from tacit.transport.limits import LinkLimits
 from tacit.transport.outbox import Outbox
@@ -29,6 +29,7 @@ from tacit.vocabulary.errors import OptionError, ProtocolError
 __all__ = ["SiteLink"]
 
 _METHOD = "/tacit.Tacit/Link"
+_FORGOTTEN = "Internal error from Core"  # what gRPC says when a write met the end of the stream (grpc/grpc#36066)
 
 Stream = Any  # of gRPC, which says no types
 
@@ -132,8 +133,8 @@ class SiteLink:
             if stopping.done():
                 return Refusal("the site stops", fatal=False), False
             return await self._explain(grpc.StatusCode.UNAVAILABLE, None), False
-        if stream.done():
-            return await self._explain(await stream.code(), await stream.details()), False
+        if not is_admitted(await stream.initial_metadata()):
+            return await self._refusal(stream), False
         self._outbox = outbox = Outbox(frames=self._limits.queue_frames, volume=self._limits.queue_bytes)
         self._broken = broken = asyncio.get_running_loop().create_future()
         self._on_up()
@@ -152,12 +153,21 @@ class SiteLink:
             except ProtocolError as error:
                 return Refusal(str(error), fatal=False), True
             code, details = await stream.code(), await stream.details()
-            if code is grpc.StatusCode.UNAVAILABLE:  # it was up: the next attempt finds out more
+            if code is grpc.StatusCode.UNAVAILABLE or details == _FORGOTTEN:  # the next attempt finds out more
                 return Refusal(f"the coordinator at {self.address} broke off", fatal=False), True
             return await self._explain(code, details), True
         finally:
             broken.cancel()
             await _cancel(reading, writing)
+
+    async def _refusal(self, stream: Stream) -> Refusal:
+        """Why the site was not let in. Nothing is written before that has come whole: a write into a stream that ends
+        makes gRPC forget why it ended (grpc/grpc#36066)."""
+        try:
+            async with asyncio.timeout(self._limits.handshake_s):
+                return await self._explain(await stream.code(), await stream.details())
+        except TimeoutError:
+            return await self._explain(grpc.StatusCode.UNIMPLEMENTED, None)
 
     async def _read(self, stream: Stream) -> None:
         with suppress(aio.AioRpcError):  # the stream itself is asked why it ended

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
+from tacit.transport.admission import ADMITTED
 from tacit.transport.limits import ServerLimits
 from tacit.transport.outbox import Outbox
 from tacit.vocabulary.errors import ProtocolError
@@ -83,7 +84,7 @@ class ServerLink:
 
     async def run(self, on_link: Callable[[ServerLink], Awaitable[None]]) -> None:
         """Hold the stream until the site, ``on_link`` or ``close`` ends it."""
-        await self._context.send_initial_metadata(())  # the site takes this for: you are let in
+        await self._context.send_initial_metadata(ADMITTED)
         work = asyncio.ensure_future(on_link(self))
         writing = asyncio.create_task(self._write())
         try:

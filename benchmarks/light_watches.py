@@ -19,7 +19,8 @@ from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of
 from tacit.protocols.messages import AdjustSlack, Heartbeat, HeartbeatAnswer, Message, NewEstimate, Report, Snapshot
 from tacit.protocols.site import Site
-from tacit.runtime.site_agent import bundled, claims_more
+from tacit.runtime.repeats import Repeats
+from tacit.runtime.speech import bundled, claims_more
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
@@ -82,6 +83,7 @@ class LightWatch:
     value: float  # its sum at the moment, in the units of its zone
     events: int = 0
     since: float | None = None  # when the report was sent that waits for a zone
+    repeats: Repeats = field(default_factory=Repeats)
 
     def share(self, threshold: float) -> float:
         """How far this site may drift upwards before it violates."""
@@ -103,6 +105,7 @@ class LightSite:
     def __init__(self, name: str, figures: Figures) -> None:
         self.name, self.figures = name, figures
         self.number: int | None = None
+        self.lease_s = 10.0
         self.watches: dict[int, LightWatch] = {}
         self.offered: dict[int, Install] = {}
         self._send: Callable[[bytes], bool] | None = None
@@ -175,7 +178,7 @@ class LightSite:
     def _receive(self, about: int, message: Message | Control) -> list[bytes]:
         match message:
             case Welcome():
-                self.number = message.site
+                self.number, self.lease_s = message.site, message.lease_s
             case WatchSet() | Clock():
                 pass
             case Install():
@@ -205,11 +208,13 @@ class LightSite:
         watch.since = None
 
     def _tell(self, watch: LightWatch, messages: tuple[Message, ...]) -> list[bytes]:
-        for message in messages:
+        now = time.time_ns() // 1000
+        said = [each for each in messages if not watch.repeats.lately(each, now, self.lease_s)]
+        for message in said:
             if isinstance(message, Report) and watch.since is None:
                 watch.since = time.perf_counter()
                 self.figures.reports += self.figures.counting
-        return [encode(message, watch.number) for message in messages]
+        return [encode(message, watch.number) for message in said]
 
     def _install(self, about: int, install: Install) -> list[bytes]:
         if install.measure is None or install.begin is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.protocols.messages import AdjustSlack, Broadcast, Heartbeat, Request, Rows
-from tacit.runtime.site_agent import bundled, claims_more
+from tacit.runtime.speech import bundled, claims_more
 from tacit.wire.codec import decode
 from tacit.wire.control import Beats, Counts, Tallies
 

@@ -7,11 +7,12 @@ import numpy as np
 from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels import NOT_MOVED, ball_inside, move
 
-__all__ = ["balance", "inside", "renew", "rounds_little"]
+__all__ = ["FEW", "balance", "inside", "renew", "round_size", "rounds_little"]
 
 RANDOM, LRU, OPPOSITE = 0, 1, 2
 UNKNOWN = 2  # the answer
 SMALL, RADII_MAX = 2.0**20, 2.0**30
+FEW = 16  # sites that are asked one by one, or one per so many members
 
 
 @leaf()
@@ -28,6 +29,26 @@ def rounds_little(moved, held, radius):  # type: ignore[no-untyped-def]
 def inside(tables, zones, g, u):  # type: ignore[no-untyped-def]
     """``ball_inside``, compiled once for all who ask from here."""
     return ball_inside(tables, zones, g, u)
+
+
+@leaf()
+def round_size(members, reporters):  # type: ignore[no-untyped-def]
+    """How many sites to ask at once when so many members do not balance, and so many of them had reported.
+
+    A few sites are asked one by one: most resolutions need no more. Then as many again each round, so that asking all
+    of a thousand takes twenty-two round trips, and never more than twice as many sites as were needed.
+    """
+    asked = members - reporters
+    return max(1, members // FEW) if asked < FEW else asked
+
+
+@leaf()
+def _insert(order, first, end, site):  # type: ignore[no-untyped-def]
+    """Put a site into its place among ``order[first:end]``: those of a round join by their numbers, as in Balancer."""
+    while end > first and order[end - 1] > site:
+        order[end] = order[end - 1]
+        end -= 1
+    order[end] = site
 
 
 @leaf()
@@ -89,8 +110,8 @@ def balance(  # type: ignore[no-untyped-def]
     for i in range(n):
         sheet[i, d + 1] = 0.0
     count = 0
+    joining = reporters
     while True:
-        joining = reporters if count == 0 else count + 1
         for k in range(count, joining):
             i = order[k]
             sheet[i, d] = _mass(i, g, local, common, anchor, anchor_weight, weighted, zones, sheet)
@@ -107,10 +128,15 @@ def balance(  # type: ignore[no-untyped-def]
                 drift[j] = zones.estimate[g, j] + total[j] / total_weight * spread
             if inside(tables, zones, g, drift):
                 break
-        chosen = _next_site(policy, g, sheet, used, known, total, dice, thrown)
-        if chosen < 0:
+        for _ in range(round_size(count, reporters)):
+            chosen = _next_site(policy, g, sheet, used, known, total, dice, thrown)
+            if chosen < 0:
+                break
+            sheet[chosen, d + 1] = 1.0
+            _insert(order, count, joining, chosen)
+            joining += 1
+        if joining == count:
             return 0
-        order[count] = chosen
     for j in range(d):
         total[j] /= total_weight
     for i in range(n):

@@ -18,12 +18,12 @@ first that all hold (for a backlog: the newest); panes in between are never publ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.members import NEVER, Members, Seen
 from tacit.protocols.messages import (
     Broadcast,
     Heartbeat,
@@ -39,8 +39,6 @@ from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Phase", "Settlement"]
 
-NEVER = -(1 << 62)  # before any pane
-_PACE = 5  # panes that a site may be behind and still join
 _SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
 
@@ -65,20 +63,6 @@ TRANSITIONS: dict[tuple[Phase, str], Phase] = {
 }
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What is known of one site, from its first hello to the end of its leave."""
-
-    session: int
-    heard: float
-    oldest: int  # it holds the panes oldest to closed
-    closed: int
-    silent: int = NEVER  # claimed under the zone that the coordinator holds for it
-    report: Report | None = None
-    sent: float = float("-inf")  # when it was last sent a zone
-    stale: bool = False
-
-
 class Settlement:
     """Pure machine: messages and the time in, messages out.
 
@@ -99,13 +83,9 @@ class Settlement:
         self.phase = Phase.GATHERING
         self.settled = begin - 1
         self.published: list[Answer] = []
-        self.membership = 0  # grows whenever the roster, a session or who left changes: then it must be stored anew
-        self._sized, self._size = -1, 0  # the membership whose roster was counted, and its count
         self.newest = NEVER  # the newest pane that any site has closed
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
-        self._seen: dict[int, _Seen] = {}
-        self._left: dict[int, int] = {}  # the session in which a site left
-        self._leaving: set[int] = set()  # left, but on the roster until the next collection
+        self._members = Members(resolver.books)
         self._recollect = False
         self._newest = False  # collect at the newest pane, not at the next one
         self._pane = NEVER  # of the collection or resolution under way
@@ -124,7 +104,7 @@ class Settlement:
         Sites are given a lease to be heard of. What they claimed is forgotten; their heartbeats say it again.
         """
         books, members = self.resolver.books, sorted(roster)
-        self.settled, self._left = settled, dict(left)
+        self.settled, self._members.left = settled, dict(left)
         self.resolver.grow(members[-1] + 1 if members else 0)
         books.roster[:] = False
         books.roster[members] = True
@@ -132,26 +112,31 @@ class Settlement:
         self.resolver.available[members] = True
         self._before = books.roster.copy()
         for site in members:
-            self._seen[site] = _Seen(sessions.get(site, 0), now, NEVER, settled)
+            self._members.seen[site] = Seen(sessions.get(site, 0), now, NEVER, settled)
             if sessions.get(site, 0) <= left.get(site, NEVER):
-                self._leaving.add(site)
+                self._members.leaving.add(site)
                 self._recollect = True
+        self._members.changed()
         if members:
             groups = np.arange(len(self.resolver.zones.answer))
             self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
             self._expected, self.phase = 1, Phase.SETTLING
             self.newest = max(self.newest, settled)
-        self.membership += 1
+
+    @property
+    def membership(self) -> int:
+        """Grows whenever the roster, a session or who left changes: then it must be stored anew."""
+        return self._members.version
 
     @property
     def sessions(self) -> dict[int, int]:
         """The session of every site that is known."""
-        return {site: seen.session for site, seen in self._seen.items()}
+        return {site: seen.session for site, seen in self._members.seen.items()}
 
     @property
     def left(self) -> dict[int, int]:
         """The session in which each site that left did so."""
-        return dict(self._left)
+        return dict(self._members.left)
 
     def expect(self, sites: int) -> None:
         """A watch that has not begun yet waits for so many sites."""
@@ -161,12 +146,12 @@ class Settlement:
     @property
     def roster(self) -> tuple[int, ...]:
         """The sites that count."""
-        return tuple(np.flatnonzero(self.resolver.books.roster).tolist())
+        return self._members.roster
 
     @property
     def stale(self) -> tuple[int, ...]:
         """The sites that count and whose lease ran out."""
-        return tuple(site for site in self.roster if self._seen[site].stale)
+        return self._members.stale
 
     @property
     def state(self) -> State:
@@ -187,13 +172,13 @@ class Settlement:
                 out += self._hello(message, now)
             case Leave():
                 out += self._leave(message)
-            case Heartbeat() if message.site in self._seen:
+            case Heartbeat() if message.site in self._members.seen:
                 out += self._heartbeat(message, now)
             case Heartbeat():  # it thinks that it counts, but its hello was lost: let it say it again
-                out.append(Leave(message.site, self._left.get(message.site, 0)))
-            case Report() if message.site in self._seen:
+                out.append(Leave(message.site, self._members.left.get(message.site, 0)))
+            case Report() if message.site in self._members.seen:
                 out += self._report(message, now)
-            case Reply() if message.site in self._seen:
+            case Reply() if message.site in self._members.seen:
                 self._hear(message.site, now)
                 self.resolver.books.check(message.rows, may_be_empty=True)
                 out += self._resolved(self.resolver.receive(message), now)
@@ -205,21 +190,21 @@ class Settlement:
         None when the site is not known, and must be told so by ``receive``. A thousand sites with ten watches say ten
         thousand a second, nearly all of which change nothing but a number: hence no message is made here.
         """
-        seen = self._seen.get(site)
+        seen = self._members.seen.get(site)
         if seen is None:
             return None
         out = self._claim(site, seen, closed, silent, version, now)
         settling = self.phase is Phase.SETTLING and not self._recollect
-        if settling and self._waits_for(self._laggard) and not self._strangers:
+        if settling and self._waits_for(self._laggard) and not self._members.strangers:
             return tuple(out)
         return tuple(out + self._settle(now))
 
     def tick(self, now: float) -> tuple[Message, ...]:
         """Time passed: leases run out, and what may be lost is sent again."""
-        for site, seen in self._seen.items():
+        for site, seen in self._members.seen.items():
             if not seen.stale and now - seen.heard > self._lease:
-                seen.stale = True
-                if self._counts(site):
+                self._members.lose(site)
+                if self._members.counts(site):
                     self.resolver.available[site] = False
                     self._doubtful.add(site)
                 self._abandon_if_awaited(site)
@@ -232,36 +217,32 @@ class Settlement:
     def _become(self, event: str) -> None:
         self.phase = TRANSITIONS[self.phase, event]
 
-    def _counts(self, site: int) -> bool:
-        roster = self.resolver.books.roster
-        return site < len(roster) and bool(roster[site])
-
     def _hear(self, site: int, now: float) -> None:
-        seen = self._seen[site]
-        seen.heard, seen.stale = now, False
-        if self._counts(site):
+        self._members.hear(site, now)
+        if self._members.counts(site):
             self.resolver.available[site] = True
 
     def _hello(self, hello: Hello, now: float) -> list[Message]:
         site, session = hello.site, hello.session
         if not 0 <= site < _SITES_MAX:
             raise ProtocolError(f"a site calls itself number {site}; numbers go from 0 to {_SITES_MAX - 1}")
-        seen = self._seen.get(site)
-        if session <= self._left.get(site, -1) or (seen is not None and session < seen.session):
+        seen = self._members.seen.get(site)
+        if session <= self._members.left.get(site, -1) or (seen is not None and session < seen.session):
             return []  # it was overtaken by a leave or by a newer hello
         self.newest = max(self.newest, hello.closed)
         if seen is None:
-            self._seen[site] = _Seen(session, now, hello.oldest, hello.closed)
-            self.membership += 1
+            self._members.seen[site] = Seen(session, now, hello.oldest, hello.closed)
+            self._members.changed()
             return []
-        self._leaving.discard(site)
+        self._members.leaving.discard(site)
         self._hear(site, now)
         fresh = session > seen.session
-        self.membership += fresh
+        if fresh:
+            self._members.changed()
         seen.session = session
         seen.oldest = hello.oldest if fresh else max(seen.oldest, hello.oldest)
         seen.closed = hello.closed if fresh else max(seen.closed, hello.closed)
-        if not self._counts(site):
+        if not self._members.counts(site):
             return []
         needed = self._pane if self.phase in (Phase.COLLECTING, Phase.RESOLVING) else self.settled + 1
         if needed < hello.oldest <= hello.closed:
@@ -272,25 +253,26 @@ class Settlement:
 
     def _leave(self, leave: Leave) -> list[Message]:
         site = leave.site
-        seen = self._seen.get(site)
-        self._left[site] = max(leave.session, self._left.get(site, -1))
-        self.membership += 1
+        members = self._members
+        seen = members.seen.get(site)
+        members.left[site] = max(leave.session, members.left.get(site, -1))
+        members.changed()
         if seen is not None and leave.session >= seen.session:
-            if self._counts(site):
-                self._leaving.add(site)
+            if members.counts(site):
+                members.leaving.add(site)
                 self._recollect = True
             else:
-                del self._seen[site]
+                members.forget(site)
             self._abandon_if_awaited(site)
         return [leave]  # so that the site may stop saying it
 
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
         answer = HeartbeatAnswer(beat.site, self.settled)
-        seen = self._seen[beat.site]
+        seen = self._members.seen[beat.site]
         return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
 
     def _claim(
-        self, site: int, seen: _Seen, closed: int, silent: int, version: int, now: float
+        self, site: int, seen: Seen, closed: int, silent: int, version: int, now: float
     ) -> list[Message]:  # fmt: skip
         if seen.stale:
             self._hear(site, now)
@@ -299,7 +281,7 @@ class Settlement:
             seen.closed = closed
             if closed > self.newest:
                 self.newest = closed
-        if not self._counts(site):
+        if not self._members.counts(site):
             return []
         held = self.resolver.versions[site]
         if version == held:
@@ -312,8 +294,8 @@ class Settlement:
     def _report(self, report: Report, now: float) -> list[Message]:
         self._hear(report.site, now)
         self.resolver.books.check(report.rows)
-        seen = self._seen[report.site]
-        if not self._counts(report.site) or report.version != self.resolver.versions[report.site]:
+        seen = self._members.seen[report.site]
+        if not self._members.counts(report.site) or report.version != self.resolver.versions[report.site]:
             return []
         if report.pane <= self.settled:
             return self._snapshot(report.site, now) if now - seen.sent >= self._resend else []
@@ -324,7 +306,7 @@ class Settlement:
         return []
 
     def _snapshot(self, site: int, now: float) -> list[Message]:
-        seen = self._seen[site]
+        seen = self._members.seen[site]
         seen.sent, seen.report = now, None
         if self.resolver.versions[site] == 0:
             return []
@@ -342,8 +324,8 @@ class Settlement:
         if self.phase is Phase.COLLECTING:
             roster = self.resolver.books.roster
             for site in self.roster:
-                roster[site] = site < len(self._before) and self._before[site] and site in self._seen
-            self.membership += 1
+                roster[site] = site < len(self._before) and self._before[site] and site in self._members.seen
+            self._members.changed()
             self._recollect = True
         self._become("a member cannot answer")
 
@@ -360,46 +342,27 @@ class Settlement:
                 more = self._next_pane(now)
         return out
 
-    @property
-    def _strangers(self) -> bool:
-        """Are there sites that are seen and do not count?"""
-        if self._sized != self.membership:
-            self._sized, self._size = self.membership, int(np.count_nonzero(self.resolver.books.roster))
-        return len(self._seen) != self._size
-
-    def _newcomers(self) -> list[int]:
-        """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
-
-        One that only closes what is settled already would never get in; one that is far behind is not waited for.
-        """
-        return [
-            site
-            for site, seen in self._seen.items()
-            if not (seen.stale or self._counts(site) or site in self._leaving)
-            and seen.oldest <= min(seen.closed, self.settled + 1)
-            and seen.closed >= self.settled - _PACE
-        ]
-
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
-        if len(self._seen) + len(self._left) < self._expected or self._is_behind(self._laggard):
+        known, seen = self._members, self._members.seen
+        if len(seen) + len(known.left) < self._expected or self._is_behind(self._laggard):
             return None
-        staying = [site for site in self.roster if site not in self._leaving]
+        staying = [site for site in self.roster if site not in known.leaving]
         if staying:
-            members = sorted([*staying, *self._newcomers()])
+            members = sorted([*staying, *known.newcomers(self.settled)])
         else:
-            members = sorted(site for site, seen in self._seen.items() if not seen.stale and site not in self._leaving)
-        able = [site for site in members if not self._seen[site].stale]
-        if len({*members, *self._left}) < self._expected or not able:
+            members = sorted(site for site, each in seen.items() if not each.stale and site not in known.leaving)
+        able = [site for site in members if not seen[site].stale]
+        if len({*members, *known.left}) < self._expected or not able:
             return None
-        pane = max(self.settled + 1, *(self._seen[site].oldest for site in able))
-        newest = min(self._seen[site].closed for site in able)
+        pane = max(self.settled + 1, *(seen[site].oldest for site in able))
+        newest = min(seen[site].closed for site in able)
         if pane > newest:
-            self._laggard = min(able, key=lambda site: (self._seen[site].closed, -self._seen[site].heard))
+            self._laggard = min(able, key=lambda site: (seen[site].closed, -seen[site].heard))
             return None
-        for site in self._leaving:
-            self._seen.pop(site, None)
-        self._leaving.clear()
+        for site in known.leaving:
+            known.forget(site)
+        known.leaving.clear()
         self._pane, self._asked = newest if self._newest else pane, now
         self._recollect = self._newest = False
         self._set_roster(members, able)
@@ -408,10 +371,10 @@ class Settlement:
 
     def _is_behind(self, site: int) -> bool:
         """Does a collection wait for this very site, whoever else may come or go?"""
-        seen = self._seen.get(site)
-        if seen is None or seen.stale or site in self._leaving or seen.closed > self.settled:
+        seen = self._members.seen.get(site)
+        if seen is None or seen.stale or site in self._members.leaving or seen.closed > self.settled:
             return False
-        return self._counts(site) or not self.resolver.books.roster.any()
+        return self._members.counts(site) or not self.resolver.books.roster.any()
 
     def _set_roster(self, members: list[int], able: list[int]) -> None:
         self.resolver.grow(members[-1] + 1)
@@ -421,30 +384,31 @@ class Settlement:
         books.roster[members] = True
         self.resolver.available[:] = False
         self.resolver.available[able] = True
-        self.membership += 1
+        self._members.changed()
         self._doubtful = set(self.stale)
 
     def _next_pane(self, now: float) -> list[Message] | None:
-        if not self._recollect and self._waits_for(self._laggard) and not self._strangers:
-            return None
-        live = [(site, self._seen[site]) for site in self.roster if not self._seen[site].stale]
+        known, pane = self._members, self.settled + 1
+        if not self._recollect and not known.strangers:
+            if self._waits_for(self._laggard):
+                return None
+            laggard = known.laggard(pane, pane + self._backlog)
+            if laggard is not None:
+                self._laggard = laggard
+                return None
+        live = [(site, known.seen[site]) for site in self.roster if not known.seen[site].stale]
         late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
         claimed = min((seen.silent for _, seen in live), default=NEVER)
         if not self._recollect and claimed > self.settled:
             self._become("claims of the next pane")
             self._publish(self.settled + 1, claimed, set(self.stale))
             return []
-        if self._recollect or late or self._newcomers():
+        if self._recollect or late or known.newcomers(self.settled):
             self._newest = late
             self._become("the roster changes or the backlog is long")
             return []
-        pane = self.settled + 1
         reports = [(site, seen.report.rows) for site, seen in live if seen.report and seen.report.pane == pane]
-        reporters = {site for site, _ in reports}
-        lagging = [site for site, seen in live if seen.silent < pane and site not in reporters]
-        if lagging or not reports:
-            # Heartbeats go round in turn: the one heard last is likely to be the last to claim.
-            self._laggard = max(lagging, key=lambda site: (self._seen[site].heard, site), default=-1)
+        if not reports or any(seen.silent < pane and not seen.reports(pane) for _, seen in live):
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
@@ -452,11 +416,10 @@ class Settlement:
 
     def _waits_for(self, site: int) -> bool:
         """Does the next pane wait for this very site, and not for so long that the backlog is in question?"""
-        seen = self._seen.get(site)
-        if seen is None or seen.stale or not self._counts(site) or seen.silent > self.settled:
+        seen = self._members.seen.get(site)
+        if seen is None or seen.stale or not self._members.counts(site) or seen.silent > self.settled:
             return False
-        reported = seen.report is not None and seen.report.pane == self.settled + 1
-        return not reported and seen.closed - self.settled <= self._backlog
+        return not seen.reports(self.settled + 1) and seen.closed - self.settled <= self._backlog
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
         """What the resolver said; unless it still waits for replies, its pane is done."""
@@ -467,7 +430,7 @@ class Settlement:
             return list(messages)
         done = not any(isinstance(message, Broadcast) for message in messages)
         for message in messages:
-            seen = self._seen[message.site]
+            seen = self._members.seen[message.site]
             seen.sent, seen.report = now, None
             seen.silent = self._pane if done else self._pane - 1
         if self.phase is Phase.COLLECTING:

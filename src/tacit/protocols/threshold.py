@@ -2,9 +2,9 @@
 
 Theory of operation. A resolution concerns one pane and the groups that were reported at it. Per group it holds the
 balancing group P', starting with every site that reported. While the ball of e and the balanced vector b is not
-monochromatic, one more site is asked for its vector *as of the same pane*. On success the members' slacks are set so
-that each of their drifts is b; the sum of slacks stays 0. When everyone has been asked and it still fails, the vectors
-are collected: a new estimate for all sites, slacks 0.
+monochromatic, one more site is asked for its vector *as of the same pane*; when many have been asked in vain, many at
+once (``round_size``). On success the members' slacks are set so that each of their drifts is b; the sum of slacks stays
+0. When everyone has been asked and it still fails, the vectors are collected: a new estimate for all sites, slacks 0.
 
 Many groups are resolved side by side: each has its own P', and everything that goes to one site in one round travels
 in one message. Violations of other panes wait until this resolution has ended; they are checked again then.
@@ -22,7 +22,7 @@ from enum import Enum
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
-from tacit.protocols._kernels_balance import RADII_MAX, SMALL
+from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
 from tacit.protocols.books import Books
 from tacit.protocols.messages import AdjustSlack, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
@@ -56,6 +56,7 @@ class _Resolution:
         self.open: BoolArray = np.ones(k, dtype=np.bool_)
         self.balanced: BoolArray = np.zeros(k, dtype=np.bool_)
         self.member: BoolArray = np.zeros((sites, k), dtype=np.bool_)
+        self.reporters: IntArray = np.zeros(k, dtype=np.int64)
         self.sums: FloatArray = np.zeros((sites, k, dimension))
         self.weights: FloatArray = np.zeros((sites, k))
         self.mass: FloatArray = np.zeros((sites, k, dimension))
@@ -64,6 +65,7 @@ class _Resolution:
         self.held: FloatArray = np.zeros(k)
         self.weight_sum: FloatArray = np.zeros(k)
         self.awaited: dict[int, Request] = {}
+        self.rows: dict[int, Rows] = {}  # replies to this round's requests
 
 
 class _Collection:
@@ -125,6 +127,7 @@ class Balancer:
         resolution = self._resolution = _Resolution(pane, groups, sites, dimension)
         for site, rows in reports:
             self._join(resolution, site, rows)
+        resolution.reporters = np.count_nonzero(resolution.member, axis=0)
         return self._next_round(resolution)
 
     def collect_all(self, pane: int) -> tuple[Message, ...]:
@@ -150,15 +153,19 @@ class Balancer:
         request = resolution.awaited.get(reply.site) if resolution else None
         if resolution is None or request is None or request.number != reply.number:
             return ()
-        if isinstance(resolution, _Collection):
-            del resolution.awaited[reply.site]
-            resolution.rows[reply.site] = reply.rows
-            return () if resolution.awaited else self._renew_all(resolution)
-        if len(reply.rows.groups) != len(request.groups) or (reply.rows.groups != request.groups).any():
+        everything = isinstance(resolution, _Collection)
+        if not everything and not np.array_equal(reply.rows.groups, request.groups):
             raise ProtocolError(f"site {reply.site} answered other groups than it was asked for")
         del resolution.awaited[reply.site]
-        self._join(resolution, reply.site, reply.rows)
-        return () if resolution.awaited else self._next_round(resolution)
+        resolution.rows[reply.site] = reply.rows
+        if resolution.awaited:
+            return ()
+        if isinstance(resolution, _Collection):
+            return self._renew_all(resolution)
+        for site, rows in sorted(resolution.rows.items()):  # sums must not depend on who answers first
+            self._join(resolution, site, rows)
+        resolution.rows.clear()
+        return self._next_round(resolution)
 
     def _idle(self) -> None:
         if self._resolution is not None:
@@ -178,7 +185,7 @@ class Balancer:
         resolution.weight_sum[at] += weights
 
     def _next_round(self, resolution: _Resolution) -> tuple[Message, ...]:
-        """Close every group that balances now or has nobody left to ask; ask one more site for the others."""
+        """Close every group that balances now or has nobody left to ask; ask more sites for the others."""
         at = np.flatnonzero(resolution.open)
         at = at[~self._balances(resolution, at)]
         left = self.available[:, None] & ~resolution.member[:, at]
@@ -187,11 +194,18 @@ class Balancer:
         at, left = at[~exhausted], left[:, ~exhausted]
         if len(at) == 0:
             return self._finish(resolution)
-        chosen = self.policy.choose(resolution.groups[at], left, resolution.mass_sum[at])
-        sites = np.unique(chosen)
-        asked = np.zeros((len(sites), len(resolution.groups)), dtype=np.bool_)
-        asked[np.searchsorted(sites, chosen), at] = True
-        return self._ask(resolution, sites, asked)
+        members = np.count_nonzero(resolution.member[:, at], axis=0)
+        sizes = _round_sizes(members, members - resolution.reporters[at])
+        asked = np.zeros(resolution.member.shape, dtype=np.bool_)
+        for more in range(int(sizes.max())):
+            wanting = np.flatnonzero((sizes > more) & left.any(axis=0))
+            if not len(wanting):
+                break
+            to = at[wanting]
+            chosen = self.policy.choose(resolution.groups[to], left[:, wanting], resolution.mass_sum[to])
+            left[chosen, wanting] = False
+            asked[chosen, to] = True
+        return self._ask(resolution, asked)
 
     def _balances(self, resolution: _Resolution, at: IntArray) -> BoolArray:
         weight = resolution.weight_sum[at]
@@ -215,10 +229,10 @@ class Balancer:
         within = RADII_MAX * self.zones.radius[resolution.groups[at]]
         return (moved <= SMALL * np.maximum(1.0, held)) & ((moved + held <= SMALL) | (moved + held <= within))
 
-    def _ask(self, resolution: _Resolution, sites: IntArray, asked: BoolArray) -> tuple[Message, ...]:
-        for site, mask in zip(sites.tolist(), asked, strict=True):
+    def _ask(self, resolution: _Resolution, asked: BoolArray) -> tuple[Message, ...]:
+        for site in np.flatnonzero(asked.any(axis=1)).tolist():
             self.requests += 1
-            request = Request(site, self.requests, resolution.pane, resolution.groups[mask])
+            request = Request(site, self.requests, resolution.pane, resolution.groups[asked[site]])
             resolution.awaited[site] = request
         return tuple(resolution.awaited.values())
 
@@ -286,3 +300,8 @@ class Balancer:
                 messages.append(self.snapshot(site, pane))
         self.touched.update(everyone)
         return messages
+
+
+def _round_sizes(members: IntArray, asked: IntArray) -> IntArray:
+    """``round_size`` of the kernels, for many groups."""
+    return np.where(asked < FEW, np.maximum(1, members // FEW), asked)

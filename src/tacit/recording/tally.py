@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.protocols._kernels import unpack_log
+from tacit.protocols._kernels_balance import round_size
 from tacit.protocols.threshold import Balancer
 from tacit.recording._kernels import count_single
 from tacit.vocabulary import IntArray
@@ -49,7 +50,7 @@ class Tally:
         entry = np.repeat(np.arange(len(starts)), members)
         rank = np.arange(len(entry)) - np.repeat(np.cumsum(members) - members, members)
         site = self.log[starts[entry] + 4 + rank]
-        turn = rank - reporters[entry]  # below 0: it reported; else the round in which it was asked
+        turn = _turns(reporters, entry, rank, self._sites)  # below 0: it reported; else the round it was asked in
         zones = self._zone_messages(ledger, balancer, update, group, signed, entry, site)
         sent = [zones[1]]
         told = turn < 0
@@ -152,6 +153,18 @@ class BroadcastTally:
                     many = int(counts[source]), int(volumes[source])
                     self._ledger.add_many("broadcast", source, (target,), *many)
         self._heads, self._groups = [], []
+
+
+def _turns(reporters: IntArray, entry: IntArray, rank: IntArray, sites: int) -> IntArray:
+    """In which round each member was asked."""
+    rounds = np.full((int(reporters.max()) + 1, sites), -1, dtype=np.int64)
+    for first in np.unique(reporters).tolist():
+        members, turn = first, 0
+        while members < sites:
+            size = round_size(members, first)
+            rounds[first, members : members + size] = turn
+            members, turn = members + size, turn + 1
+    return rounds[reporters[entry], rank]
 
 
 def _batches(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from tacit.language.altering import altered
@@ -33,6 +34,7 @@ from tacit.language.statement_kinds import (
 )
 from tacit.language.statements import parse_statements
 from tacit.protocols.messages import Leave, Message
+from tacit.runtime.accounts import Accounts
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
@@ -61,6 +63,7 @@ _OVERTAKEN = (
 _OLD_ALERTS = (
     "DELETE FROM alerts WHERE json_extract(document, '$.raised') < ? AND id NOT IN (SELECT id FROM deliveries)"
 )
+_ANSWERS = 4  # to heartbeats in a lease, at least
 _KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
 
 Addressed = tuple[int, int, Message | Control]
@@ -97,8 +100,9 @@ class Coordinator:
         self.sites: dict[int, KnownSite] = {}
         self.watches: dict[int, KeptWatch] = {}
         self.version = 0  # of the set of watches
-        self.ledgers: dict[int, dict[tuple[int, int, str], list[int]]] = {}  # by lineage: messages, bytes, stored ones
+        self.accounts = Accounts(store.all("SELECT * FROM ledger"), self._lineage_of)
         self._by_name: dict[str, int] = {}
+        self._answered: dict[int, float] = {}  # when a site's heartbeats were last answered
         self._writes: list[Write] = []
         self._start = store.next_start()
         self._restore(now)
@@ -152,7 +156,9 @@ class Coordinator:
             return self._beats(number, message, now)
         if isinstance(message, Tallies):
             for each, counts in zip(message.watches, message.counts, strict=True):
-                self.receive(number, each, counts, now)
+                counting = self.watches.get(each)
+                if counting is not None and counting.status != "dropped":
+                    counting.count(number, counts)
             return []
         watch = self.watches.get(about)
         if watch is None or watch.status == "dropped":
@@ -160,21 +166,28 @@ class Coordinator:
         return _addressed(watch, watch.receive(number, message, now))
 
     def _beats(self, number: int, beats: Beats, now: float) -> list[Addressed]:
-        """The heartbeats of many watches; their answers travel together, too."""
+        """The heartbeats of many watches; their answers travel together, too.
+
+        A site that keeps up needs them only now and then, to forget old panes; one that is behind learns at once how
+        far others are, for its tables may be idle.
+        """
         if beats.site != number:
             raise ProtocolError(f"site {number} speaks in the name of site {beats.site}")
         out: list[Addressed] = []
         answers: list[tuple[int, int, int]] = []
+        due = now - self._answered.get(number, -inf) >= self.tuning.lease / _ANSWERS
         rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
         for about, beat, closed, silent, version in rows:
             watch = self.watches.get(about)
             if watch is None or watch.status == "dropped" or watch.settlement is None:
                 continue
             out += _addressed(watch, watch.beat(number, beat, closed, silent, version, now))
-            answers.append((about, watch.settlement.settled, watch.settlement.newest))
-        if answers:
-            watches, settled, newest = zip(*answers, strict=True)
-            out.append((number, 0, BeatsAnswer(number, watches, settled, newest)))
+            newest = watch.settlement.newest
+            answers.append((about, watch.settlement.settled, newest))
+            due = due or newest > closed
+        if answers and due:
+            self._answered[number] = now
+            out.append((number, 0, BeatsAnswer(number, *zip(*answers, strict=True))))
         return out
 
     def tick(self, now: float) -> list[Addressed]:
@@ -197,35 +210,18 @@ class Coordinator:
         may = {n for n in self._expected if not (tables := self.sites[n].tables) or watch.plan.table in tables}
         return have | may
 
-    def sent(self, watch: int, source: int, target: int, kind: str, volume: int) -> None:
-        """A message of this watch crossed the wire."""
-        kept = self.watches.get(watch)
-        entries = self.ledgers.setdefault(0 if kept is None else kept.lineage, {})
-        entry = entries.get((source, target, kind))
-        if entry is None:
-            entry = entries[source, target, kind] = [0, 0, 0]
-        entry[0] += 1
-        entry[1] += volume
-
-    def sent_together(self, watches: Sequence[int], source: int, target: int, kind: str, volume: int) -> None:
-        """A message of these watches crossed the wire: each is charged its part of the bytes."""
-        for watch in watches:
-            self.sent(watch, source, target, kind, -(-volume // len(watches)))
-
     def ledger_writes(self) -> list[Write]:
         """The totals that changed since the last time, to be stored now and then."""
-        writes: list[Write] = []
-        for lineage, entries in self.ledgers.items():
-            for key, entry in entries.items():
-                if entry[2] != entry[0]:
-                    entry[2] = entry[0]
-                    total = (lineage, *key, entry[0], entry[1])
-                    writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", total))
+        writes = self.accounts.writes()
         for watch in self._running():
-            for site, counts in watch.take_counts():
-                counted = (watch.lineage, site, counts.events, counts.panes, counts.late)
-                writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", counted))
+            counted = watch.take_counts()
+            if counted is not None:
+                writes.append(("INSERT OR REPLACE INTO counts VALUES (?, ?)", (watch.lineage, pack(counted))))
         return writes
+
+    def _lineage_of(self, watch: int) -> int:
+        kept = self.watches.get(watch)
+        return 0 if kept is None else kept.lineage
 
     def prune(self, keep_s: float) -> list[Write]:
         """Forget answers and alerts that are older than this; the newest answer of every group stays."""
@@ -428,8 +424,6 @@ class Coordinator:
         for number, name, tables in self.store.all("SELECT number, name, tables FROM sites"):
             self.sites[number] = KnownSite(number, name, json.loads(tables), now)
             self._by_name[name] = number
-        for lineage, source, target, kind, messages, volume in self.store.all("SELECT * FROM ledger"):
-            self.ledgers.setdefault(lineage, {})[source, target, kind] = [messages, volume, messages]
         names = [row[1] for row in self.store.all("PRAGMA table_info(watches)")]
         for values in self.store.all("SELECT * FROM watches ORDER BY number"):
             row = dict(zip(names, values, strict=True))
@@ -448,10 +442,8 @@ class Coordinator:
             start=self._start, lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
             keys=[key for (key,) in self.store.all(_KEYS, (number,))],
         )  # fmt: skip
-        for site, *counted in self.store.all(
-            "SELECT site, events, panes, late FROM counts WHERE watch = ?", (lineage,)
-        ):
-            events, panes, late = counted
+        counted = self.store.one("SELECT counted FROM counts WHERE lineage = ?", (lineage,))
+        for site, events, panes, late in [] if counted is None else unpack(counted[0]).tolist():
             watch.counts[site] = Counts(events, panes, late, None)
         if row["status"] == "running":
             books = self.store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,16 @@ from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape, shape_of
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
 from tacit.protocols.policies import LeastRecentlyUsed
-from tacit.protocols.settlement import NEVER, Phase, Settlement
+from tacit.protocols.settlement import Phase, Settlement
 from tacit.protocols.threshold import Balancer
 from tacit.runtime.answers import Said, Teller
 from tacit.runtime.pane_length import pane_length
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack, unpack
-from tacit.vocabulary import Answer, ProtocolError, State
+from tacit.vocabulary import Answer, IntArray, ProtocolError, State
 from tacit.vocabulary.answers import MET
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
 
@@ -83,7 +85,10 @@ class KeptWatch:
         self.counts: dict[int, Counts] = {}
         self.full_from: dict[int, int] = {}
         self._fuller = False  # full_from is not stored as it is
-        self._counted: set[int] = set()  # sites whose counts are not stored
+        self._fills_anew = 0  # how often it changed
+        self._full_mark: tuple[int, int] | None = None
+        self._all_full_from = -inf
+        self._counted = False  # since they were last stored
         self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
         self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
         self.settlement: Settlement | None = None
@@ -126,7 +131,7 @@ class KeptWatch:
                 self.news = True
                 return []
             case Counts():
-                self._count(site, message)
+                self.count(site, message)
                 return []
             case Name():
                 return self._name(site, message)
@@ -152,10 +157,13 @@ class KeptWatch:
             messages = settlement.receive(Heartbeat(site, number, closed, silent, version), now)
         return self._after(messages) if messages else []
 
-    def take_counts(self) -> list[tuple[int, Counts]]:
-        """The counts of sites that changed since the last time."""
-        changed, self._counted = self._counted, set()
-        return [(site, self.counts[site]) for site in changed]
+    def take_counts(self) -> IntArray | None:
+        """Site, events, panes and late rows of each site, unless nothing changed since the last time."""
+        if not self._counted:
+            return None
+        self._counted = False
+        rows = [(site, each.events, each.panes, each.late) for site, each in self.counts.items()]
+        return np.array(rows, dtype=np.int64)
 
     def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:
         """Time passed."""
@@ -293,16 +301,25 @@ class KeptWatch:
         if rows is not None and len(rows.groups) and int(rows.groups[-1]) >= len(self.keys):
             raise ProtocolError("a message names a group that has no number yet")
 
-    def _count(self, site: int, counts: Counts) -> None:
+    def count(self, site: int, counts: Counts) -> None:
+        """What a site has seen of this watch so far."""
         self.counts[site] = counts
-        self._counted.add(site)
+        self._counted = True
         if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
             self.full_from[site] = counts.full_from
             self._fuller = True
+            self._fills_anew += 1
 
     def _fills(self, pane: int) -> bool:
-        roster = () if self.settlement is None else self.settlement.roster
-        return any(self.full_from.get(site, pane + 1) > pane for site in roster)
+        """Is some site's window not full yet at this pane? Asked for every pane, and answered from what is at hand."""
+        if self.settlement is None:
+            return False
+        mark = (self.settlement.membership, self._fills_anew)
+        if self._full_mark != mark:
+            self._full_mark = mark
+            known = (self.full_from.get(site, inf) for site in self.settlement.roster)
+            self._all_full_from = max(known, default=-inf)
+        return self._all_full_from > pane
 
     # What is told and stored
 

@@ -85,11 +85,10 @@ def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
 
 
 def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
-    ledger = coordinator.ledgers.get(watch.lineage, {})
     total = [0, 0]
     kinds: dict[str, int] = {}
     beats = [0, 0]
-    for (_, _, kind), (messages, volume, _) in ledger.items():
+    for kind, messages, volume in coordinator.accounts.of(watch.lineage):
         kinds[kind] = kinds.get(kind, 0) + messages
         into = beats if kind in HEARTBEATS else total
         into[0] += messages

@@ -161,9 +161,9 @@ class Service:
 
     def _note(self, about: int, source: int, target: int, kind: str, message: object, data: bytes) -> None:
         if isinstance(message, Beats | BeatsAnswer | Tallies):
-            self.coordinator.sent_together(message.watches, source, target, kind, len(data))
+            self.coordinator.accounts.sent_together(message.watches, kind, len(data))
         else:
-            self.coordinator.sent(about, source, target, kind, len(data))
+            self.coordinator.accounts.sent(about, source, target, kind, len(data))
 
     # Storing, and sending after it
 

@@ -19,29 +19,25 @@ from typing import TYPE_CHECKING
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import SAMPLE
-from tacit.protocols.messages import Broadcast, Heartbeat, HeartbeatAnswer, Hello, Message, Report
-from tacit.protocols.settlement import NEVER
-from tacit.protocols.site import Site
+from tacit.protocols.members import NEVER
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
+from tacit.runtime.speech import Speech, claims_more
 from tacit.vocabulary import OptionError, TacitError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
-    Beats,
     BeatsAnswer,
     Clock,
     Control,
     Counts,
     Install,
-    Name,
     Numbers,
     Offer,
     Opening,
     TableOffer,
-    Tallies,
-    There,
     WatchSet,
     Welcome,
 )  # fmt: skip
@@ -50,9 +46,8 @@ from tacit.wire.frames import decode_frame, encode_frame
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["SiteAgent", "SiteTable", "bundled", "claims_more"]
+__all__ = ["SiteAgent", "SiteTable"]
 
-_REPEATS = 4  # in a lease, of what nobody answers
 
 _log = logging.getLogger(__name__)
 
@@ -99,17 +94,16 @@ class SiteAgent:
         witness: Witness | None = None,
     ) -> None:
         self.witness = witness
-        self.name, self.store, self.release, self.say, self.wall_us = name, store, release, say, wall_us
+        self.name, self.store, self.release, self.wall_us = name, store, release, wall_us
         self.tables = {table.name: table for table in tables}
         self.number: int | None = None
         self.heartbeat_s = 1.0
-        self.lease_s = 10.0
         self.watches: dict[int, SiteWatch] = {}
         self.problems: dict[int, str] = {}
         self._installs: dict[int, Install] = {}
         self._data: dict[str, WatchData] = {}
-        self._up = self._told = False
-        self._out: list[bytes] = []
+        self._speech = Speech(say, wall_us)
+        self._told = False
         self._claims: list[SiteWatch] = []  # that a new zone let go on, past what the coordinator knows
         self._lock = threading.RLock()
         for table in self.tables.values():
@@ -138,13 +132,12 @@ class SiteAgent:
     def link_down(self) -> None:
         """The link broke: what was not said will be said again."""
         with self._lock:
-            self._up = False
-            self._out.clear()
+            self._speech.down()
             for watch in self.watches.values():
                 watch.waiting.clear()
                 watch.asked.clear()
                 watch.offered = watch.counted = None
-                watch.repeated.clear()
+                watch.repeats.forget()
                 watch.unsaid = list(watch.there)
                 if watch.numbering is not None:
                     watch.numbering.forget()
@@ -156,7 +149,7 @@ class SiteAgent:
                 number, _, message = open_envelope(data)
                 self._receive(number, message, data)
             self._claim()
-            self._flush()
+            self._speech.flush()
 
     def _receive(self, number: int, message: Message | Control, data: bytes) -> None:
         match message:
@@ -168,7 +161,7 @@ class SiteAgent:
             case Install():
                 self._install(number, message, data)
             case Numbers() if number in self.watches:
-                self._learn(self.watches[number], message)
+                self._speech.learn(self.watches[number], message)
             case Clock() if number in self.watches:
                 self._follow(self.watches[number], message.closed)
             case BeatsAnswer():
@@ -181,8 +174,8 @@ class SiteAgent:
                 self._hear(self.watches[number], message)
 
     def _welcome(self, welcome: Welcome) -> None:
-        self._up = True
-        self.heartbeat_s, self.lease_s = welcome.heartbeat_s, welcome.lease_s
+        self._speech.up, self._speech.lease_s = True, welcome.lease_s
+        self.heartbeat_s = welcome.heartbeat_s
         if self.number != welcome.site:
             self.number = welcome.site
             for watch in self.watches.values():
@@ -202,7 +195,7 @@ class SiteAgent:
             message = watch.numbering.inward(message)
             machine.grow_groups(len(watch.data.keeper.keys))
         version = machine.version
-        self._tell(watch, machine.receive(message))
+        self._speech.tell(watch, machine.receive(message))
         if machine.version > version and claims_more(machine, message):
             self._claims.append(watch)
         if isinstance(message, HeartbeatAnswer):
@@ -212,7 +205,7 @@ class SiteAgent:
         """Say at once what a new zone lets us claim: the next heartbeat may be a second away, and all wait for it."""
         claims, self._claims = self._claims, []
         for watch in claims:
-            self._announce(watch)
+            self._speech.announce(watch)
         beats = [
             (watch.number, beat)
             for watch in claims
@@ -220,8 +213,8 @@ class SiteAgent:
             for beat in watch.machine.heartbeat()
             if isinstance(beat, Heartbeat)
         ]
-        if self._up and self.number is not None:
-            self._out += bundled(self.number, beats)
+        if self.number is not None:
+            self._speech.beat(self.number, beats)
 
     def _settle(self, data: WatchData) -> None:
         """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
@@ -249,8 +242,8 @@ class SiteAgent:
         if number in self.watches:
             self._start(self.watches[number])
             self._offer(self.watches[number])
-        elif self._up and self.number is not None:
-            self._put(number, Offer(self.number, None, NEVER, self.problems[number], None))
+        elif self._speech.up and self.number is not None:
+            self._speech.put(number, Offer(self.number, None, NEVER, self.problems[number], None))
 
     def _take(self, number: int, install: Install) -> None:
         """Understand a watch; one that cannot be kept here is a problem, and is said to be one."""
@@ -277,8 +270,8 @@ class SiteAgent:
         if self.number is not None:
             watch.start(self.number, self.store.session)
             if watch.machine is not None:
-                self._tell(watch, (watch.machine.hello(),))
-                self._tell(watch, watch.catch_up())
+                self._speech.tell(watch, (watch.machine.hello(),))
+                self._speech.tell(watch, watch.catch_up())
 
     def _forget_all_but(self, numbers: Iterable[int]) -> None:
         keep = set(numbers)
@@ -412,7 +405,7 @@ class SiteAgent:
         table.idle_since_us = None
         self._close(table, place)
         self._beat(table.name)
-        self._flush()
+        self._speech.flush()
 
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
@@ -445,7 +438,7 @@ class SiteAgent:
             data.keeper.saved()
         for watch in self.watches.values():
             if watch.machine is not None and watch.data.key in moved:
-                self._tell(watch, watch.catch_up())
+                self._speech.tell(watch, watch.catch_up())
         return True
 
     # Time
@@ -462,7 +455,7 @@ class SiteAgent:
                     table.idle_since_us = now
                 self._close(table, None)
             self._beat()
-            self._flush()
+            self._speech.flush()
 
     def _beat(self, table: str | None = None) -> None:
         """The heartbeats of all watches, of one table's at the end of its batch: one message for all of them."""
@@ -474,121 +467,33 @@ class SiteAgent:
             if watch.machine is None:
                 self._offer(watch)
             else:
-                self._announce(watch)
+                self._speech.announce(watch)
                 for message in watch.machine.heartbeat():
                     if isinstance(message, Heartbeat):
                         beats.append((watch.number, message))
                     else:
-                        self._tell(watch, (message,))
+                        self._speech.tell(watch, (message,))
             counts = self._counts(watch)
             if counts is not None:
                 counted.append((watch.number, counts))
-        if self._up and self.number is not None:
-            self._out += bundled(self.number, beats, counted)
+        if self.number is not None:
+            self._speech.beat(self.number, beats, counted)
 
     def _offer(self, watch: SiteWatch) -> None:
-        if self.number is None or not self._up or watch.machine is not None or watch.install.paused:
+        if self.number is None or not self._speech.up or watch.machine is not None or watch.install.paused:
             return
         keeper = watch.data.keeper
         closed = NEVER if keeper.closed is None else keeper.closed
         mark = (keeper.first, closed, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
         if watch.offered != mark:
             watch.offered = mark
-            self._put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))
+            self._speech.put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))
 
     def _counts(self, watch: SiteWatch) -> Counts | None:
         """What the watch has seen, unless that was said."""
         data = watch.data
         counts = Counts(data.events, data.panes, data.late, data.keeper.full_from())
-        if not self._up or watch.counted == counts:
+        if not self._speech.up or watch.counted == counts:
             return None
         watch.counted = counts
         return counts
-
-    # Saying things
-
-    def _tell(self, watch: SiteWatch, messages: Iterable[Message]) -> None:
-        self._announce(watch)
-        for message in messages:
-            if self._up and not self._said_lately(watch, message):
-                self._deliver(watch, message)
-
-    def _announce(self, watch: SiteWatch) -> None:
-        """Groups that are there, before any claim that covers their first pane."""
-        if not self._up or not watch.unsaid:
-            return
-        unsaid, watch.unsaid = watch.unsaid, []
-        for pane in sorted({watch.there[key] for key in unsaid}):
-            self._put(watch.number, There(pane, tuple(key for key in unsaid if watch.there[key] == pane)))
-
-    def _deliver(self, watch: SiteWatch, message: Message) -> None:
-        """Say it in the coordinator's numbers, as soon as these are known."""
-        numbering = watch.numbering
-        if numbering is not None:
-            missing = numbering.missing(message)
-            if len(missing):
-                keys = [watch.data.keeper.keys[group] for group in missing.tolist()]
-                fresh = tuple(key for key in keys if key not in watch.asked)
-                watch.asked.update(fresh)
-                if fresh:
-                    self._put(watch.number, Name(fresh))
-                watch.waiting.append(message)
-                return
-            message = numbering.outward(message)
-        self._put(watch.number, message)
-
-    def _said_lately(self, watch: SiteWatch, message: Message) -> bool:
-        """Machines say some things again with every heartbeat, for they may be lost; on a stream they seldom are."""
-        match message:
-            case Report():
-                mark: tuple[int, ...] = (message.number, message.version)
-            case Hello():
-                mark = (message.session, message.oldest)
-            case _:
-                return False
-        now = self.wall_us()
-        last = watch.repeated.get(type(message))
-        if last is not None and last[0] == mark and 0 <= now - last[1] < self.lease_s * 1e6 / _REPEATS:
-            return True
-        watch.repeated[type(message)] = (mark, now)
-        return False
-
-    def _learn(self, watch: SiteWatch, numbers: Numbers) -> None:
-        if watch.numbering is None:
-            return
-        watch.numbering.learn(numbers)
-        watch.asked.difference_update(numbers.keys)
-        if watch.machine is not None:
-            watch.machine.grow_groups(len(watch.data.keeper.keys))
-        waiting, watch.waiting = watch.waiting, []
-        for message in waiting:
-            self._deliver(watch, message)
-
-    def _put(self, number: int, message: Message | Control) -> None:
-        if self._up:
-            self._out.append(encode(message, number))
-
-    def _flush(self) -> None:
-        if self._out:
-            out, self._out = self._out, []
-            self.say(encode_frame(out))
-
-
-def claims_more(machine: Site, message: Message) -> bool:
-    """Was the site silent, with the zone that this message brought, for longer than the coordinator can know?"""
-    granted = getattr(message, "pane", machine.silent)
-    return machine.silent > (granted - 1 if isinstance(message, Broadcast) else granted)
-
-
-def bundled(
-    site: int, beats: Sequence[tuple[int, Heartbeat]], counted: Sequence[tuple[int, Counts]] = ()
-) -> list[bytes]:
-    """Heartbeats and counts of many watches, each with its number, as envelopes."""
-    out: list[bytes] = []
-    if counted:
-        numbers, counts = zip(*counted, strict=True)
-        out.append(encode(Tallies(numbers, counts)))
-    if beats:
-        columns = zip(*((n, each.number, each.closed, each.silent, each.version) for n, each in beats), strict=True)
-        out.append(encode(Beats(site, *columns)))
-    return out

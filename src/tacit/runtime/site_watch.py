@@ -18,6 +18,7 @@ from tacit.protocols.messages import Message
 from tacit.protocols.site import Site
 from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.numbering import Numbering
+from tacit.runtime.repeats import Repeats
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET
@@ -152,7 +153,7 @@ class SiteWatch:
     witness: Witness | None = None
     there: dict[str, int] = field(default_factory=dict)  # the first pane, of those looked at, with rows of a group
     unsaid: list[str] = field(default_factory=list)  # of these, what was not said on this link
-    repeated: dict[type[Message], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # when it was last said
+    repeats: Repeats = field(default_factory=Repeats)
 
     @property
     def grouped(self) -> bool:

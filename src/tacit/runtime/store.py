@@ -22,7 +22,7 @@ from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["Store", "Write", "pack", "unpack"]
 
-FORMAT = 1
+FORMAT = 2
 
 Write = tuple[str, tuple[Any, ...]]
 """One SQL statement with its values."""
@@ -57,9 +57,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
 CREATE TABLE IF NOT EXISTS ledger (
     watch INTEGER, source INTEGER, target INTEGER, kind TEXT, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
     PRIMARY KEY (watch, source, target, kind)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS counts (
-    watch INTEGER, site INTEGER, events INTEGER, panes INTEGER, late INTEGER, PRIMARY KEY (watch, site))
-    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (lineage INTEGER PRIMARY KEY, counted BLOB NOT NULL);
 """
 
 

@@ -1,0 +1,129 @@
+"""Who is known to a watch, who counts, who is stale, and what each has claimed.
+
+The *roster* (in the books) is who counts. It changes only with a collection; whoever is seen in between waits for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.protocols.books import Books
+from tacit.protocols.messages import Report
+
+__all__ = ["NEVER", "Members", "Seen"]
+
+NEVER = -(1 << 62)  # before any pane
+_PACE = 5  # panes that a site may be behind and still join
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is known of one site, from its first hello to the end of its leave."""
+
+    session: int
+    heard: float
+    oldest: int  # it holds the panes oldest to closed
+    closed: int
+    silent: int = NEVER  # claimed under the zone that the coordinator holds for it
+    report: Report | None = None
+    sent: float = float("-inf")  # when it was last sent a zone
+    stale: bool = False
+
+    def reports(self, pane: int) -> bool:
+        """Is its violation of this pane waiting?"""
+        return self.report is not None and self.report.pane == pane
+
+
+class Members:
+    """The sites of one watch. Whoever changes the roster, a session or who left calls ``changed``.
+
+    Sites come in thousands and their heartbeats every second, so what most of them need is kept at hand.
+    """
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self.seen: dict[int, Seen] = {}
+        self.left: dict[int, int] = {}  # the session in which a site left
+        self.leaving: set[int] = set()  # left, but on the roster until the next collection
+        self.version = 0  # grows whenever something changes that must be stored anew
+        self._stale: set[int] = set()  # whoever may be
+        self._known = -1  # the version whose roster is at hand
+        self._roster: tuple[int, ...] = ()
+
+    def changed(self) -> None:
+        """The roster, a session, or who left is another now."""
+        self.version += 1
+
+    def counts(self, site: int) -> bool:
+        """Is the site on the roster?"""
+        roster = self._books.roster
+        return site < len(roster) and bool(roster[site])
+
+    @property
+    def roster(self) -> tuple[int, ...]:
+        """The sites that count."""
+        if self._known != self.version:
+            self._known = self.version
+            self._roster = tuple(np.flatnonzero(self._books.roster).tolist())
+        return self._roster
+
+    @property
+    def stale(self) -> tuple[int, ...]:
+        """The sites that count and whose lease ran out."""
+        if not self._stale:
+            return ()
+        return tuple(site for site in sorted(self._stale) if self.counts(site) and self.seen[site].stale)
+
+    @property
+    def strangers(self) -> bool:
+        """Are there sites that are seen and do not count?"""
+        return len(self.seen) != len(self.roster)
+
+    def hear(self, site: int, now: float) -> None:
+        """The site lives."""
+        seen = self.seen[site]
+        seen.heard, seen.stale = now, False
+        self._stale.discard(site)
+
+    def lose(self, site: int) -> None:
+        """Its lease ran out."""
+        self.seen[site].stale = True
+        self._stale.add(site)
+
+    def forget(self, site: int) -> None:
+        """It left, and nothing is owed to it."""
+        self.seen.pop(site, None)
+        self._stale.discard(site)
+
+    def newcomers(self, settled: int) -> list[int]:
+        """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
+
+        One that only closes what is settled already would never get in; one that is far behind is not waited for.
+        """
+        if not self.strangers:
+            return []
+        return [
+            site
+            for site, seen in self.seen.items()
+            if not (seen.stale or self.counts(site) or site in self.leaving)
+            and seen.oldest <= min(seen.closed, settled + 1)
+            and seen.closed >= settled - _PACE
+        ]
+
+    def laggard(self, pane: int, enough: int) -> int | None:
+        """A site that neither claimed nor reported this pane, unless one of those that live has closed ``enough``.
+
+        Heartbeats go round in turn: of these sites the one heard last is likely to be the last to claim.
+        """
+        found, latest, behind = None, float("-inf"), False
+        for site in self.roster:
+            seen = self.seen[site]
+            if seen.stale:
+                continue
+            if seen.closed < enough:
+                behind = True
+            if seen.silent < pane and seen.heard >= latest and not seen.reports(pane):
+                found, latest = site, seen.heard
+        return found if behind else None

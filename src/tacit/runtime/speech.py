@@ -1,0 +1,113 @@
+"""What a site says: messages gather until the end of whatever is being done, and go out as one frame.
+
+Groups are said in the coordinator's numbers; a message about one that has none yet waits until it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tacit.protocols.messages import Broadcast, Heartbeat, Message
+from tacit.protocols.site import Site
+from tacit.runtime.site_watch import SiteWatch
+from tacit.wire.codec import encode
+from tacit.wire.control import Beats, Control, Counts, Name, Numbers, Tallies, There
+from tacit.wire.frames import encode_frame
+
+__all__ = ["Speech", "bundled", "claims_more"]
+
+
+class Speech:
+    """The mouth of one site. ``say`` takes a frame for the coordinator; while the link is down nothing is kept."""
+
+    def __init__(self, say: Callable[[bytes], bool], wall_us: Callable[[], int]) -> None:
+        self.say, self.wall_us = say, wall_us
+        self.up = False
+        self.lease_s = 10.0
+        self._out: list[bytes] = []
+
+    def down(self) -> None:
+        """The link broke: what was not said will be said again."""
+        self.up = False
+        self._out.clear()
+
+    def tell(self, watch: SiteWatch, messages: Iterable[Message]) -> None:
+        """Say what a watch's machine says, but what was said lately."""
+        self.announce(watch)
+        for message in messages:
+            if self.up and not watch.repeats.lately(message, self.wall_us(), self.lease_s):
+                self._deliver(watch, message)
+
+    def announce(self, watch: SiteWatch) -> None:
+        """Groups that are there, before any claim that covers their first pane."""
+        if not self.up or not watch.unsaid:
+            return
+        unsaid, watch.unsaid = watch.unsaid, []
+        for pane in sorted({watch.there[key] for key in unsaid}):
+            self.put(watch.number, There(pane, tuple(key for key in unsaid if watch.there[key] == pane)))
+
+    def _deliver(self, watch: SiteWatch, message: Message) -> None:
+        """Say it in the coordinator's numbers, as soon as these are known."""
+        numbering = watch.numbering
+        if numbering is not None:
+            missing = numbering.missing(message)
+            if len(missing):
+                keys = [watch.data.keeper.keys[group] for group in missing.tolist()]
+                fresh = tuple(key for key in keys if key not in watch.asked)
+                watch.asked.update(fresh)
+                if fresh:
+                    self.put(watch.number, Name(fresh))
+                watch.waiting.append(message)
+                return
+            message = numbering.outward(message)
+        self.put(watch.number, message)
+
+    def learn(self, watch: SiteWatch, numbers: Numbers) -> None:
+        """Groups have numbers now: say what waited for them."""
+        if watch.numbering is None:
+            return
+        watch.numbering.learn(numbers)
+        watch.asked.difference_update(numbers.keys)
+        if watch.machine is not None:
+            watch.machine.grow_groups(len(watch.data.keeper.keys))
+        waiting, watch.waiting = watch.waiting, []
+        for message in waiting:
+            self._deliver(watch, message)
+
+    def put(self, number: int, message: Message | Control) -> None:
+        """One message about the watch of this number."""
+        if self.up:
+            self._out.append(encode(message, number))
+
+    def beat(
+        self, site: int, beats: Sequence[tuple[int, Heartbeat]], counted: Sequence[tuple[int, Counts]] = ()
+    ) -> None:
+        """Heartbeats and counts of many watches, together."""
+        if self.up:
+            self._out += bundled(site, beats, counted)
+
+    def flush(self) -> None:
+        """Send what gathered, as one frame."""
+        if self._out:
+            out, self._out = self._out, []
+            self.say(encode_frame(out))
+
+
+def claims_more(machine: Site, message: Message) -> bool:
+    """Was the site silent, with the zone that this message brought, for longer than the coordinator can know?"""
+    granted = getattr(message, "pane", machine.silent)
+    return machine.silent > (granted - 1 if isinstance(message, Broadcast) else granted)
+
+
+def bundled(
+    site: int, beats: Sequence[tuple[int, Heartbeat]], counted: Sequence[tuple[int, Counts]] = ()
+) -> list[bytes]:
+    """Heartbeats and counts of many watches, each with its number, as envelopes."""
+    out: list[bytes] = []
+    if counted:
+        numbers, counts = zip(*counted, strict=True)
+        out.append(encode(Tallies(numbers, counts)))
+    if beats:
+        columns = zip(*((n, each.number, each.closed, each.silent, each.version) for n, each in beats), strict=True)
+        out.append(encode(Beats(site, *columns)))
+    return out

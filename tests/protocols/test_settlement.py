@@ -287,3 +287,15 @@ def test_what_must_be_stored_anew_is_known_by_the_membership(coordinator):
     before = machine.membership
     coordinator.hear(Leave(1, 1))
     assert machine.membership > before
+
+
+def test_while_all_are_asked_anew_nobody_is_given_a_zone_of_who_may_count(coordinator):
+    """It would have the version of the old zones, and stay when the collection comes to nothing."""
+    coordinator.hear(claim(0, 1), claim(1, 1))
+    requests = coordinator.hear(Hello(2, 1, 1, 2), Heartbeat(2, 0, 2, 1, 0), claim(0, 2), claim(1, 2))
+    assert coordinator.machine.phase is Phase.COLLECTING
+    assert [request.site for request in requests] == [0, 1, 2]
+    coordinator.now += 100.0
+    assert coordinator.hear(Heartbeat(0, 0, 2, 2, 0)) == []  # it has lost its zone
+    said = coordinator.hear(Leave(2, 1), Heartbeat(0, 0, 2, 2, 0))
+    assert all(each.sites == 2 for each in said if isinstance(each, Snapshot))

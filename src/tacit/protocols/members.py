@@ -97,6 +97,13 @@ class Members:
         self.seen.pop(site, None)
         self._stale.discard(site)
 
+    def let_go(self) -> None:
+        """A collection has ended: those who left and are not on its roster are gone for good."""
+        for site in [site for site in self.leaving if not self.counts(site)]:
+            self.leaving.discard(site)
+            self.forget(site)
+        self.changed()
+
     def newcomers(self, settled: int) -> list[int]:
         """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
 

@@ -18,6 +18,7 @@ first that all hold (for a backlog: the newest); panes in between are never publ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -35,9 +36,9 @@ from tacit.protocols.messages import (
     Report,
 )
 from tacit.protocols.threshold import Balancer
-from tacit.vocabulary import Answer, ProtocolError, State
+from tacit.vocabulary import Answer, FloatArray, ProtocolError, State
 
-__all__ = ["TRANSITIONS", "Phase", "Settlement"]
+__all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
 _SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
@@ -61,6 +62,16 @@ TRANSITIONS: dict[tuple[Phase, str], Phase] = {
     (Phase.RESOLVING, "the resolver has ended"): Phase.SETTLING,
     (Phase.RESOLVING, "a member cannot answer"): Phase.SETTLING,
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estate:
+    """Who counted, who left (in which session), and what was last collected: (sites, groups, d), (sites, groups)."""
+
+    roster: tuple[int, ...]
+    left: dict[int, int]
+    collected: FloatArray
+    weights: FloatArray
 
 
 class Settlement:
@@ -122,6 +133,35 @@ class Settlement:
             self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
             self._expected, self.phase = 1, Phase.SETTLING
             self.newest = max(self.newest, settled)
+            if not self.resolver.versions[members].all():  # nobody holds a zone of these yet
+                self._recollect = True
+
+    def succeed(self, estate: Estate, now: float) -> None:
+        """Take over from a settlement whose zones are of no use any more (the watch was altered, or paused).
+
+        Who counted goes on counting, with what was last collected of it, and is given a lease to be heard of; answers
+        come when all who are there have been asked anew.
+        """
+        books, members = self.resolver.books, list(estate.roster)
+        self.resolver.grow(len(estate.collected))
+        self.resolver.grow_groups(estate.collected.shape[1])
+        books.collected[: len(estate.collected), : estate.collected.shape[1]] = estate.collected
+        books.weights[: len(estate.weights), : estate.weights.shape[1]] = estate.weights
+        self.resolver.touched.update(members)
+        self.resume(self.settled, members, dict.fromkeys(members, -1), estate.left, now)
+
+    @property
+    def estate(self) -> Estate:
+        """What a successor starts from."""
+        books = self.resolver.books
+        return Estate(self.standing, self.left, books.collected.copy(), books.weights.copy())
+
+    @property
+    def standing(self) -> tuple[int, ...]:
+        """The sites that the last answer rests on: while all are asked anew, the roster before."""
+        if self.phase is Phase.COLLECTING:
+            return tuple(np.flatnonzero(self._before).tolist())
+        return self.roster
 
     @property
     def membership(self) -> int:
@@ -137,6 +177,11 @@ class Settlement:
     def left(self) -> dict[int, int]:
         """The session in which each site that left did so."""
         return dict(self._members.left)
+
+    def readmit(self, site: int) -> None:
+        """The site's process is there, on a new stream: that it was once sent away says nothing any more."""
+        if self._members.left.pop(site, None) is not None:
+            self._members.changed()
 
     def expect(self, sites: int) -> None:
         """A watch that has not begun yet waits for so many sites."""
@@ -287,15 +332,28 @@ class Settlement:
         if version == held:
             if silent > seen.silent:
                 seen.silent = silent
-        elif version < held and now - seen.sent >= self._resend:
+        elif version > held:
+            self._overtake(site, version)
+        elif now - seen.sent >= self._resend:
             return self._snapshot(site, now)
         return []
+
+    def _overtake(self, site: int, version: int) -> None:
+        """The site holds a zone that these books do not know: they are an older copy. All are asked anew."""
+        self.resolver.versions[site] = version + 1
+        self.resolver.touched.add(site)
+        self._abandon()
+        self._recollect = True
 
     def _report(self, report: Report, now: float) -> list[Message]:
         self._hear(report.site, now)
         self.resolver.books.check(report.rows)
         seen = self._members.seen[report.site]
-        if not self._members.counts(report.site) or report.version != self.resolver.versions[report.site]:
+        if not self._members.counts(report.site):
+            return []
+        if report.version > self.resolver.versions[report.site]:
+            self._overtake(report.site, report.version)
+        if report.version != self.resolver.versions[report.site]:
             return []
         if report.pane <= self.settled:
             return self._snapshot(report.site, now) if now - seen.sent >= self._resend else []
@@ -306,6 +364,9 @@ class Settlement:
         return []
 
     def _snapshot(self, site: int, now: float) -> list[Message]:
+        """Its zone once more; while all are asked anew it is not known who will count, and all are told at the end."""
+        if self.phase is Phase.COLLECTING:
+            return []
         seen = self._members.seen[site]
         seen.sent, seen.report = now, None
         if self.resolver.versions[site] == 0:
@@ -323,8 +384,8 @@ class Settlement:
         self.resolver.abandon()
         if self.phase is Phase.COLLECTING:
             roster = self.resolver.books.roster
-            for site in self.roster:
-                roster[site] = site < len(self._before) and self._before[site] and site in self._members.seen
+            roster[:] = False
+            roster[: len(self._before)] = self._before
             self._members.changed()
             self._recollect = True
         self._become("a member cannot answer")
@@ -360,9 +421,6 @@ class Settlement:
         if pane > newest:
             self._laggard = min(able, key=lambda site: (seen[site].closed, -seen[site].heard))
             return None
-        for site in known.leaving:
-            known.forget(site)
-        known.leaving.clear()
         self._pane, self._asked = newest if self._newest else pane, now
         self._recollect = self._newest = False
         self._set_roster(members, able)
@@ -435,6 +493,7 @@ class Settlement:
             seen.silent = self._pane if done else self._pane - 1
         if self.phase is Phase.COLLECTING:
             self._expected = 1
+            self._members.let_go()
             self._become("the last awaited reply")
         else:
             self._become("the resolver has ended")

@@ -359,7 +359,9 @@ class Coordinator:
         watch = KeptWatch(
             self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,
             lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.said),
+            keys=old.keys, estate=old.estate if old.settlement is None else old.settlement.estate,
         )  # fmt: skip
+        watch.answered = old.answered
         watch.full_from = dict(old.full_from)
         watch.counts = dict(old.counts)
         if watch.settlement is not None:
@@ -445,7 +447,7 @@ class Coordinator:
         counted = self.store.one("SELECT counted FROM counts WHERE lineage = ?", (lineage,))
         for site, events, panes, late in [] if counted is None else unpack(counted[0]).tolist():
             watch.counts[site] = Counts(events, panes, late, None)
-        if row["status"] == "running":
+        if row["status"] != "dropped":
             books = self.store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))
             watch.resume(row, {site: (a, b, c, d) for site, a, b, c, d in books}, now)
         return watch

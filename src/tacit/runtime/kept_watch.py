@@ -22,7 +22,7 @@ from tacit.protocols.broadcast import Cascade
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
 from tacit.protocols.policies import LeastRecentlyUsed
-from tacit.protocols.settlement import Phase, Settlement
+from tacit.protocols.settlement import Estate, Phase, Settlement
 from tacit.protocols.threshold import Balancer
 from tacit.runtime.answers import Said, Teller
 from tacit.runtime.pane_length import pane_length
@@ -75,6 +75,7 @@ class KeptWatch:
         begin: int | None = None,
         said: dict[str, Said] | None = None,
         keys: Sequence[str] = (),
+        estate: Estate | None = None,
     ) -> None:
         self.number, self.plan, self.protocol, self.created, self.status = number, plan, protocol, created, status
         self.lineage = number if lineage is None else lineage
@@ -106,8 +107,14 @@ class KeptWatch:
         self._writes: list[Write] = []
         self._span: _Span | None = None
         self._stored_keys = 0
+        self.estate = estate  # of the watch under its last number, until this one goes on from it
         if measure is not None and begin is not None and status == "running":
             self._begin(expected=1)
+            if estate is not None and self.settlement is not None:
+                self.settlement.succeed(estate, created)
+                self.estate = None
+        elif estate is not None:
+            self._store_estate(estate)
 
     # What the coordinator calls
 
@@ -120,8 +127,10 @@ class KeptWatch:
         )  # fmt: skip
 
     def link_up(self, site: int) -> None:
-        """A site's stream is new: it knows no numbers of groups."""
+        """A site's stream is new: it knows no numbers of groups, and is welcome even if it was sent away."""
         self._told[site] = 0
+        if self.settlement is not None:
+            self.settlement.readmit(site)
 
     def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
         """One message from a site."""
@@ -377,7 +386,7 @@ class KeptWatch:
                 (
                     "UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?",
                     (
-                        json.dumps(settlement.roster), json.dumps(settlement.sessions), json.dumps(settlement.left),
+                        json.dumps(settlement.standing), json.dumps(settlement.sessions), json.dumps(settlement.left),
                         self.number,
                     ),
                 )
@@ -397,12 +406,46 @@ class KeptWatch:
             )  # fmt: skip
         resolver.touched.clear()
 
+    def _store_estate(self, estate: Estate) -> None:
+        """A paused watch keeps what it will go on from."""
+        self._writes.append(
+            (
+                "UPDATE watches SET roster = ?, gone = ? WHERE number = ?",
+                (json.dumps(estate.roster), json.dumps(estate.left), self.number),
+            )
+        )
+        for site in estate.roster:
+            collected, weights = estate.collected[site], estate.weights[site]
+            kept = (self.number, site, pack(collected), pack(weights), pack(np.zeros_like(collected)), None)
+            self._writes.append(("INSERT OR REPLACE INTO books VALUES (?, ?, ?, ?, ?, ?)", kept))
+        for number, key in enumerate(self.keys):
+            self._writes.append(("INSERT OR REPLACE INTO groups VALUES (?, ?, ?)", (self.number, number, key)))
+        self._stored_keys = len(self.keys)
+
+    def _restore_estate(
+        self, row: Mapping[str, Any], books: Mapping[int, tuple[bytes, bytes, bytes, bytes | None]]
+    ) -> None:
+        roster = json.loads(row["roster"])
+        if not roster:
+            return
+        known = {site: (unpack(books[site][0]), unpack(books[site][1])) for site in roster}
+        groups = max(len(collected) for collected, _ in known.values())
+        dimension = next(iter(known.values()))[0].shape[1]
+        collected = np.zeros((max(roster) + 1, groups, dimension))
+        weights = np.zeros((max(roster) + 1, groups))
+        for site, (vectors, heft) in known.items():
+            collected[site, : len(vectors)], weights[site, : len(heft)] = vectors, heft
+        left = {int(site): session for site, session in json.loads(row["gone"]).items()}
+        self.estate = Estate(tuple(roster), left, collected, weights)
+        self._stored_keys = len(self.keys)
+
     def resume(
         self, row: Mapping[str, Any], books: Mapping[int, tuple[bytes, bytes, bytes, bytes | None]], now: float
     ) -> None:
         """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""
         settlement = self.settlement
         if settlement is None or row["settled"] is None:
+            self._restore_estate(row, books)
             return
         self._stored_keys = len(self.keys)
         self.full_from = {int(site): pane for site, pane in json.loads(row["full_from"]).items()}

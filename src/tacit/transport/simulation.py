@@ -1,8 +1,9 @@
 """One watch, one coordinator and n sites over a simulated network: what the runtime does, in simulated time.
 
 Each site closes pane p a little after its end and says so; it says heartbeats, may start late, leave, crash and start
-again (its vectors are durable, its zone is not). The coordinator's state is durable too: it is committed before
-anything that follows from it is sent, so a crash can lose a batch of messages and nothing else.
+again (its vectors are durable, its zone is not). Of the coordinator's state the books are durable, the last settled
+pane, and who counts: they are committed before anything that follows from them is sent, so a crash can lose a batch of
+messages, and what sites claimed. It then goes on as a live one does.
 
 With ``growing`` a site has a group from the first pane on in which it holds anything of it, and others when it is told
 of them; groups have the same numbers everywhere, which live is seen to by whoever carries the messages.
@@ -22,7 +23,7 @@ from tacit.functions.monitor import Monitor
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.messages import Message
-from tacit.protocols.policies import DEFAULT_POLICY, policy_named
+from tacit.protocols.policies import DEFAULT_POLICY, Policy, policy_named
 from tacit.protocols.settlement import Settlement
 from tacit.protocols.site import Site
 from tacit.protocols.threshold import Balancer
@@ -84,19 +85,14 @@ class Simulation:
         self.streams, self.network, self.timing = streams, network, Timing() if timing is None else timing
         self.stays = tuple(Stay(site) for site in range(sites)) if stays is None else stays
         weighted = streams.weights is not None
-        self._growing = growing
+        self._growing, self._monitor, self._backlog = growing, monitor, backlog
         groups = 0 if growing else groups
         self._rng = np.random.default_rng([network.seed, 1])
-        books = Books(sites, groups, dimension, weighted=weighted)
-        zones = monitor.zones(groups)
-        resolver: Balancer | Cascade = Cascade(monitor, zones, books)
+        dice = np.random.default_rng([network.seed, 2])
+        self._policy: Policy | None = None
         if protocol == "coordinator":
-            dice = np.random.default_rng([network.seed, 2])
-            order = policy_named(policy, sites=sites, groups=groups, dimension=dimension, rng=dice)
-            resolver = Balancer(monitor, zones, books, order)
-        expected = sum(stay.start == 0.0 for stay in self.stays)
-        lease, resend = self.timing.lease, self.timing.resend
-        self.settlement = Settlement(resolver, expected=expected, lease=lease, resend=resend, backlog=backlog)
+            self._policy = policy_named(policy, sites=sites, groups=groups, dimension=dimension, rng=dice)
+        self.settlement = self._settlement(Books(sites, groups, dimension, weighted=weighted))
         self.sites = [Site(site, monitor, groups, weighted=weighted) for site in range(sites)]
         self.published: list[tuple[float, Answer]] = []
         self.observers: list[Callable[[Simulation], None]] = []
@@ -104,6 +100,15 @@ class Simulation:
         jitter = self._rng.random((panes, sites)) * self.timing.jitter
         due = (np.arange(1, panes + 1) * self.timing.pane)[:, None] + jitter
         self._closes: FloatArray = np.maximum.accumulate(due, axis=0)  # each site closes its panes in order
+
+    def _settlement(self, books: Books) -> Settlement:
+        zones = self._monitor.zones(books.collected.shape[1])
+        resolver: Balancer | Cascade = Cascade(self._monitor, zones, books)
+        if self._policy is not None:
+            resolver = Balancer(self._monitor, zones, books, self._policy)
+        expected = sum(stay.start == 0.0 for stay in self.stays)
+        lease, resend = self.timing.lease, self.timing.resend
+        return Settlement(resolver, expected=expected, lease=lease, resend=resend, backlog=self._backlog)
 
     @property
     def end(self) -> float:
@@ -125,8 +130,8 @@ class Simulation:
             if stay.end is not None:
                 network.at(stay.end, partial(self._leave, stay.site))
         for outage in network.faults.outages:
-            if outage.process != COORDINATOR:
-                network.at(outage.end, partial(self._restart, outage.process))
+            restart = self._resume if outage.process == COORDINATOR else partial(self._restart, outage.process)
+            network.at(outage.end, restart)
         network.run(self.end)
 
     def _running(self, site: int) -> bool:
@@ -189,6 +194,19 @@ class Simulation:
                 sums = sums[: machine.groups]
                 weights = None if weights is None else weights[: machine.groups]
             self._site_says(site, machine.close_pane(pane, sums, weights))
+
+    def _resume(self) -> None:
+        """The coordinator's process starts: over copies of what is durable, everything else is as new."""
+        old = self.settlement
+        kept, versions = old.resolver.books, old.resolver.versions.copy()
+        sites, groups, dimension = kept.collected.shape
+        books = Books(sites, groups, dimension, weighted=kept.weighted)
+        books.collected[:], books.weights[:], books.slack[:] = kept.collected, kept.weights, kept.slack
+        self.settlement = self._settlement(books)
+        resolver = self.settlement.resolver
+        resolver.versions, resolver.requests = versions, old.resolver.requests
+        self.settlement.published = old.published
+        self.settlement.resume(old.settled, old.standing, old.sessions, old.left, self.network.now)
 
     def _start(self, stay: Stay) -> None:
         """The site joins, or joins again: it holds what it closes from now on."""

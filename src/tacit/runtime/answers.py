@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +19,13 @@ from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
 from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape
-from tacit.vocabulary import Answer, FloatArray
+from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.calendar import iso_time
 
 __all__ = ["Said", "Teller", "guarantee_of", "label_of", "side_of"]
+
+_UNSAID = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Teller:
         self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         self._nothing = float(self.values(nowhere)[0])
+        self._side = array("q")  # what was last said, by the numbers of groups
+        self._value = array("d")
 
     def values(self, estimates: FloatArray) -> FloatArray:
         """The value that the watch is about, at each estimate."""
@@ -60,8 +65,8 @@ class Teller:
         changed: dict[str, tuple[int, Said]] = {}
         first = answer.pane if answer.first is None else answer.first
         alerts: list[dict[str, Any]] = []
-        for number, (side, current) in enumerate(zip(answer.sides.tolist(), values.tolist(), strict=True)):
-            key = keys[number]
+        for number in self._news(answer.sides, values, keys):
+            key, side, current = keys[number], int(answer.sides[number]), float(values[number])
             before = self.said.get(key)
             pane = first
             if before is None and there_from is not None:
@@ -69,8 +74,7 @@ class Teller:
                 if pane > answer.pane:
                     continue
             now = Said(side, current)
-            if before is not None and before.side == side and _same(before.value, current):
-                continue
+            self._side[number], self._value[number] = side, current
             changed[key] = pane, now
             met_before = before is not None and before.side == MET
             value_before = self._nothing if before is None else before.value
@@ -78,6 +82,16 @@ class Teller:
                 alerts.append(self._alert(pane, key, now))
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
+
+    def _news(self, sides: IntArray, values: FloatArray, keys: Sequence[str]) -> list[int]:
+        """The groups of which something else was said last, or nothing; there may be very many, and mostly none is."""
+        for number in range(len(self._side), len(sides)):
+            before = self.said.get(keys[number])
+            self._side.append(_UNSAID if before is None else before.side)
+            self._value.append(np.nan if before is None else before.value)
+        said, worth = np.frombuffer(self._side, dtype=np.int64), np.frombuffer(self._value)
+        same = (said == sides) & ((worth == values) | (np.isnan(worth) & np.isnan(values)))
+        return np.flatnonzero(~same).tolist()
 
     def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:
         text = json.dumps([self.lineage, self.plan.name, pane, key])

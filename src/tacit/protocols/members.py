@@ -36,6 +36,16 @@ class Seen:
         return self.report is not None and self.report.pane == pane
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A collection that can begin: who will count, who of them can be asked, and the panes that all of these hold."""
+
+    members: list[int]
+    able: list[int]
+    pane: int
+    newest: int
+
+
 class Members:
     """The sites of one watch. Whoever changes the roster, a session or who left calls ``changed``.
 
@@ -51,6 +61,9 @@ class Members:
         self._stale: set[int] = set()  # whoever may be
         self._known = -1  # the version whose roster is at hand
         self._roster: tuple[int, ...] = ()
+        self.before: tuple[int, ...] = ()  # the roster before the one that was last proposed
+        self._laggard = -1  # a site that all wait for, so that most heartbeats need no look at all sites
+        books.roster[:] = False
 
     def changed(self) -> None:
         """The roster, a session, or who left is another now."""
@@ -119,18 +132,71 @@ class Members:
             and seen.closed >= settled - _PACE
         ]
 
-    def laggard(self, pane: int, enough: int) -> int | None:
-        """A site that neither claimed nor reported this pane, unless one of those that live has closed ``enough``.
+    def waits(self, settled: int, backlog: int) -> bool:
+        """Does the next pane wait for the very site that it waited for when we last looked at all?"""
+        seen = self.seen.get(self._laggard)
+        if seen is None or seen.stale or not self.counts(self._laggard) or seen.silent > settled or self.strangers:
+            return False
+        return not seen.reports(settled + 1) and seen.closed - settled <= backlog
 
-        Heartbeats go round in turn: of these sites the one heard last is likely to be the last to claim.
+    def lag(self, settled: int, backlog: int) -> bool:
+        """Does the next pane wait for a site, though the backlog is not too long? Then that one is remembered.
+
+        Heartbeats go round in turn: of such sites the one heard last is likely to be the last to claim.
         """
-        found, latest, behind = None, float("-inf"), False
+        if self.strangers:
+            return False
+        found, latest, behind = -1, float("-inf"), False
         for site in self.roster:
             seen = self.seen[site]
             if seen.stale:
                 continue
-            if seen.closed < enough:
-                behind = True
-            if seen.silent < pane and seen.heard >= latest and not seen.reports(pane):
+            behind = behind or seen.closed - settled <= backlog
+            if seen.silent <= settled and seen.heard >= latest and not seen.reports(settled + 1):
                 found, latest = site, seen.heard
-        return found if behind else None
+        if found < 0 or not behind:
+            return False
+        self._laggard = found
+        return True
+
+    # Collections
+
+    def gather(self, settled: int, expected: int) -> Gathered | None:
+        """Who would count after a collection, and the panes that it can be of; None while some must be waited for."""
+        if len(self.seen) + len(self.left) < expected or self._is_behind(settled):
+            return None
+        staying = [site for site in self.roster if site not in self.leaving]
+        if staying:
+            members = sorted([*staying, *self.newcomers(settled)])
+        else:
+            members = sorted(site for site, seen in self.seen.items() if not seen.stale and site not in self.leaving)
+        able = [site for site in members if not self.seen[site].stale]
+        if len({*members, *self.left}) < expected or not able:
+            return None
+        pane = max(settled + 1, *(self.seen[site].oldest for site in able))
+        newest = min(self.seen[site].closed for site in able)
+        if pane > newest:
+            self._laggard = min(able, key=lambda site: (self.seen[site].closed, -self.seen[site].heard))
+            return None
+        return Gathered(members, able, pane, newest)
+
+    def _is_behind(self, settled: int) -> bool:
+        """Does a collection wait for this very site, whoever else may come or go?"""
+        seen = self.seen.get(self._laggard)
+        if seen is None or seen.stale or self._laggard in self.leaving or seen.closed > settled:
+            return False
+        return self.counts(self._laggard) or not self.roster
+
+    def propose(self, members: list[int]) -> None:
+        """These count from now on, unless it is withdrawn."""
+        self.before = self.roster
+        self._set(members)
+
+    def withdraw(self) -> None:
+        """Who counted before counts again."""
+        self._set(list(self.before))
+
+    def _set(self, members: list[int]) -> None:
+        self._books.roster[:] = False
+        self._books.roster[members] = True
+        self.changed()

@@ -102,9 +102,6 @@ class Settlement:
         self._pane = NEVER  # of the collection or resolution under way
         self._asked = float("-inf")
         self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
-        self._laggard = -1  # a site that the next pane waits for, so that most heartbeats need no look at all sites
-        self._before = resolver.books.roster.copy()
-        resolver.books.roster[:] = False
         resolver.available[:] = False
 
     def resume(
@@ -117,17 +114,14 @@ class Settlement:
         books, members = self.resolver.books, sorted(roster)
         self.settled, self._members.left = settled, dict(left)
         self.resolver.grow(members[-1] + 1 if members else 0)
-        books.roster[:] = False
-        books.roster[members] = True
+        self._members.propose(members)
         self.resolver.available[:] = False
         self.resolver.available[members] = True
-        self._before = books.roster.copy()
         for site in members:
             self._members.seen[site] = Seen(sessions.get(site, 0), now, NEVER, settled)
             if sessions.get(site, 0) <= left.get(site, NEVER):
                 self._members.leaving.add(site)
                 self._recollect = True
-        self._members.changed()
         if members:
             groups = np.arange(len(self.resolver.zones.answer))
             self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
@@ -160,7 +154,7 @@ class Settlement:
     def standing(self) -> tuple[int, ...]:
         """The sites that the last answer rests on: while all are asked anew, the roster before."""
         if self.phase is Phase.COLLECTING:
-            return tuple(np.flatnonzero(self._before).tolist())
+            return self._members.before
         return self.roster
 
     @property
@@ -240,7 +234,7 @@ class Settlement:
             return None
         out = self._claim(site, seen, closed, silent, version, now)
         settling = self.phase is Phase.SETTLING and not self._recollect
-        if settling and self._waits_for(self._laggard) and not self._members.strangers:
+        if settling and self._members.waits(self.settled, self._backlog):
             return tuple(out)
         return tuple(out + self._settle(now))
 
@@ -383,10 +377,7 @@ class Settlement:
             return
         self.resolver.abandon()
         if self.phase is Phase.COLLECTING:
-            roster = self.resolver.books.roster
-            roster[:] = False
-            roster[: len(self._before)] = self._before
-            self._members.changed()
+            self._members.withdraw()
             self._recollect = True
         self._become("a member cannot answer")
 
@@ -405,55 +396,23 @@ class Settlement:
 
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
-        known, seen = self._members, self._members.seen
-        if len(seen) + len(known.left) < self._expected or self._is_behind(self._laggard):
+        gathered = self._members.gather(self.settled, self._expected)
+        if gathered is None:
             return None
-        staying = [site for site in self.roster if site not in known.leaving]
-        if staying:
-            members = sorted([*staying, *known.newcomers(self.settled)])
-        else:
-            members = sorted(site for site, each in seen.items() if not each.stale and site not in known.leaving)
-        able = [site for site in members if not seen[site].stale]
-        if len({*members, *known.left}) < self._expected or not able:
-            return None
-        pane = max(self.settled + 1, *(seen[site].oldest for site in able))
-        newest = min(seen[site].closed for site in able)
-        if pane > newest:
-            self._laggard = min(able, key=lambda site: (seen[site].closed, -seen[site].heard))
-            return None
-        self._pane, self._asked = newest if self._newest else pane, now
+        self._pane, self._asked = gathered.newest if self._newest else gathered.pane, now
         self._recollect = self._newest = False
-        self._set_roster(members, able)
+        self.resolver.grow(gathered.members[-1] + 1)
+        self._members.propose(gathered.members)
+        self.resolver.available[:] = False
+        self.resolver.available[gathered.able] = True
+        self._doubtful = set(self.stale)
         self._become("every member holds the pane")
         return list(self.resolver.collect_all(self._pane))
 
-    def _is_behind(self, site: int) -> bool:
-        """Does a collection wait for this very site, whoever else may come or go?"""
-        seen = self._members.seen.get(site)
-        if seen is None or seen.stale or site in self._members.leaving or seen.closed > self.settled:
-            return False
-        return self._members.counts(site) or not self.resolver.books.roster.any()
-
-    def _set_roster(self, members: list[int], able: list[int]) -> None:
-        self.resolver.grow(members[-1] + 1)
-        books = self.resolver.books
-        self._before = books.roster.copy()
-        books.roster[:] = False
-        books.roster[members] = True
-        self.resolver.available[:] = False
-        self.resolver.available[able] = True
-        self._members.changed()
-        self._doubtful = set(self.stale)
-
     def _next_pane(self, now: float) -> list[Message] | None:
         known, pane = self._members, self.settled + 1
-        if not self._recollect and not known.strangers:
-            if self._waits_for(self._laggard):
-                return None
-            laggard = known.laggard(pane, pane + self._backlog)
-            if laggard is not None:
-                self._laggard = laggard
-                return None
+        if not self._recollect and (known.waits(self.settled, self._backlog) or known.lag(self.settled, self._backlog)):
+            return None
         live = [(site, known.seen[site]) for site in self.roster if not known.seen[site].stale]
         late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
         claimed = min((seen.silent for _, seen in live), default=NEVER)
@@ -471,13 +430,6 @@ class Settlement:
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
         return self._resolved(self.resolver.start(pane, reports), now)
-
-    def _waits_for(self, site: int) -> bool:
-        """Does the next pane wait for this very site, and not for so long that the backlog is in question?"""
-        seen = self._members.seen.get(site)
-        if seen is None or seen.stale or not self._members.counts(site) or seen.silent > self.settled:
-            return False
-        return not seen.reports(self.settled + 1) and seen.closed - self.settled <= self._backlog
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
         """What the resolver said; unless it still waits for replies, its pane is done."""

@@ -19,6 +19,7 @@ from benchmarks.light_sites import run_sites
 from tacit.transport.grpc_server import serve
 from tacit.transport.security import ServerSecurity
 from tacit.transport.server_link import ServerLink
+from tacit.vocabulary import OptionError
 
 DESCRIPTION = "a thousand gRPC links: time to link up, round trips to all, round trips per second"
 PAYLOAD = bytes(60)  # about a report
@@ -133,4 +134,4 @@ def _coordinate(pipe: Connection) -> None:
 
 
 def _no_question(request: object, client: str) -> object:
-    raise NotImplementedError
+    raise OptionError("this coordinator only says frames back")

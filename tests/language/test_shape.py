@@ -75,3 +75,10 @@ def test_every_centred_statistic_can_be_shifted(aggregate):
     assert {shift.statistic for shift in plan.shifts} == centred
     zeros = np.zeros(len(plan.statistics))
     assert not shifted(zeros, plan.shifts, np.zeros(len(plan.centres)), np.ones(len(plan.centres))).any()
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308], [np.inf, 1.0], [1e-320, 3e-320], [1.7e308], [np.nan, 1e300]])
+def test_units_are_numbers_whatever_is_measured(values):
+    (unit,) = units_of(np.array([values]))
+    assert 0 < unit < np.inf
+    assert 0 < unit**4 < np.inf

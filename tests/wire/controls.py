@@ -61,6 +61,8 @@ def columns_of(draw, kind, *columns):
 def any_control() -> st.SearchStrategy[Control]:
     """Any control message."""
     positive = st.floats(0, exclude_min=True, allow_infinity=False)
+    totals = st.integers(0, 2**63 - 1)
+    counts = st.builds(Counts, totals, totals, totals, st.none() | panes)
     measures = st.builds(Measure, vectors(), vectors(positive))
     return st.one_of(
         st.builds(Opening, st.integers(0, 100), texts, names, texts, offered),
@@ -71,9 +73,9 @@ def any_control() -> st.SearchStrategy[Control]:
         st.builds(Name, keys),
         st.builds(There, panes, keys),
         st.builds(Numbers, st.integers(0, 1 << 23), keys),
-        st.builds(Counts, numbers, numbers, numbers, st.none() | panes),
+        counts,
         st.builds(Clock, panes),
         columns_of(partial(Beats, 3), numbers, numbers, panes, panes, numbers),
         columns_of(partial(BeatsAnswer, 3), numbers, panes, panes),
-        columns_of(Tallies, numbers, st.builds(Counts, numbers, numbers, numbers, st.none() | panes)),
+        columns_of(Tallies, numbers, counts),
     )

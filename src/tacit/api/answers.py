@@ -30,7 +30,7 @@ class Stale:
 class Answer:
     """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key "", and in ``value`` as well.
 
-    ``state`` is "filling", "valid", "resolving", "stale" or "paused"; ``as_of`` is the end of the pane that the answer
+    ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane that the answer
     is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still waits for.
 
     >>> document = {"watch": "hot", "state": "valid", "pane": 7, "as_of": "1970-01-01T00:00:08Z", "guarantee": "right",
@@ -49,7 +49,7 @@ class Answer:
     stale: tuple[Stale, ...]
     guarantee: str
     waiting_for: tuple[str, ...] = ()
-    problems: Mapping[str, str] = field(default_factory=dict)  # by site: why it cannot keep the watch
+    problems: Mapping[str, str] = field(default_factory=dict)  # by site, or "coordinator": why the watch cannot be kept
 
     @property
     def met(self) -> bool | None:

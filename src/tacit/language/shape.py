@@ -34,6 +34,8 @@ __all__ = ["DRAWS", "SAMPLE", "Measure", "Shape", "VectorForm", "measure_of", "s
 SAMPLE = 64  # rows of the first pane that units and centres are taken from
 DRAWS = 7  # of which so many, an odd number, give a centre: their median is one of them
 _SPREADS = 1_024.0
+_HUGE = 2.0**500
+_EXPONENT = 250  # of a unit, at most: the squares of its squares are still numbers
 _STILL = 16.0  # a component that does not vary has a unit so much smaller than its size: its ball is flat there
 
 
@@ -169,6 +171,11 @@ def units_of(columns: FloatArray, *, still: float = 1.0) -> FloatArray:
     """A power of two near the spread of each column (near its size over ``still``, where it does not vary)."""
     if columns.size == 0:
         return np.ones(len(columns))
+    largest = np.finfo(np.float64).max
+    columns = np.nan_to_num(columns, nan=0.0, posinf=largest, neginf=-largest)
+    # Squares of numbers that are huge would be none: these are measured in a unit of their own first.
+    shrunk = np.where(np.abs(columns).max(axis=1) > _HUGE, 2.0**-600, 1.0)
+    columns = columns * shrunk[:, None]
     some = columns[:, :: max(1, columns.shape[1] // 4_096)]
     (low, high), usual = np.quantile(some, [0.25, 0.75], axis=1), np.quantile(np.abs(some), 0.75, axis=1)
     spread, size = columns.std(axis=1), np.abs(columns).mean(axis=1)
@@ -177,7 +184,7 @@ def units_of(columns: FloatArray, *, still: float = 1.0) -> FloatArray:
     size = np.where(usual > 0, np.minimum(size, _SPREADS * usual), size)
     unit = np.where(spread > 1e-9 * np.maximum(size, 1e-300), spread, size / still)
     unit = np.where(unit > 0, unit, 1.0)
-    return np.asarray(2.0 ** np.round(np.log2(unit)))
+    return np.asarray(2.0 ** np.clip(np.round(np.log2(unit)) - np.log2(shrunk), -_EXPONENT, _EXPONENT))
 
 
 def _moments(plan: WatchPlan, merged: Mapping[int, int], where: Mapping[int, int]) -> tuple[Moment, ...]:

@@ -104,6 +104,7 @@ class Coordinator:
         self._by_name: dict[str, int] = {}
         self._answered: dict[int, float] = {}  # when a site's heartbeats were last answered
         self._writes: list[Write] = []
+        self._untold: list[Addressed] = []  # what somebody must hear though what brought it failed
         self._start = store.next_start()
         self._restore(now)
         names = sorted(expected)
@@ -163,7 +164,7 @@ class Coordinator:
         watch = self.watches.get(about)
         if watch is None or watch.status == "dropped":
             return []
-        return _addressed(watch, watch.receive(number, message, now))
+        return _spoken(watch, watch.receive, number, message, now)
 
     def _beats(self, number: int, beats: Beats, now: float) -> list[Addressed]:
         """The heartbeats of many watches; their answers travel together, too.
@@ -179,9 +180,13 @@ class Coordinator:
         rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
         for about, beat, closed, silent, version in rows:
             watch = self.watches.get(about)
-            if watch is None or watch.status == "dropped" or watch.settlement is None:
+            if watch is None or watch.status == "dropped" or watch.settlement is None or watch.problem:
                 continue
-            out += _addressed(watch, watch.beat(number, beat, closed, silent, version, now))
+            try:
+                out += _spoken(watch, watch.beat, number, beat, closed, silent, version, now)
+            except ProtocolError:
+                self._untold += out  # which other sites wait for
+                raise
             newest = watch.settlement.newest
             answers.append((about, watch.settlement.settled, newest))
             due = due or newest > closed
@@ -192,7 +197,7 @@ class Coordinator:
 
     def tick(self, now: float) -> list[Addressed]:
         """Time passed."""
-        out: list[Addressed] = []
+        out, self._untold = self._untold, []
         for watch in self._running():
             expected: Collection[int] = ()
             online: Collection[int] = ()
@@ -201,7 +206,10 @@ class Coordinator:
                 online = [
                     each.number for each in self.sites.values() if each.online and watch.plan.table in each.tables
                 ]
-            out += _addressed(watch, watch.tick(now, expected, online))
+            try:
+                out += _spoken(watch, watch.tick, now, expected, online)
+            except ProtocolError as error:  # there is no stream to blame
+                _fail(watch, error)
         return out
 
     def waited_for(self, watch: KeptWatch) -> set[int]:
@@ -241,7 +249,10 @@ class Coordinator:
         writes, self._writes = self._writes, []
         alerts: list[dict[str, Any]] = []
         for watch in self.watches.values():
-            writes += watch.take_writes()
+            try:
+                writes += watch.take_writes()
+            except Exception as error:
+                _fail(watch, error)
             alerts += watch.take_alerts()
         return writes, alerts
 
@@ -326,7 +337,7 @@ class Coordinator:
         for watch in self._running():
             watch.offers.pop(number, None)
             session = 0 if watch.settlement is None else watch.settlement.sessions.get(number, 0)
-            out += _addressed(watch, watch.receive(number, Leave(number, session), now))
+            out += _spoken(watch, watch.receive, number, Leave(number, session), now)
         return out
 
     def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
@@ -455,6 +466,23 @@ class Coordinator:
 
 def _addressed(watch: KeptWatch, out: Sequence[Outbound]) -> list[Addressed]:
     return [(site, watch.number, message) for site, message in out]
+
+
+def _spoken(watch: KeptWatch, work: Callable[..., Sequence[Outbound]], *said: Any) -> list[Addressed]:
+    """What a watch says to this. A defect in one watch ends that watch, and neither a stream nor the coordinator."""
+    try:
+        return _addressed(watch, work(*said))
+    except ProtocolError:
+        raise
+    except Exception as error:
+        _fail(watch, error)
+        return []
+
+
+def _fail(watch: KeptWatch, error: Exception) -> None:
+    name = watch.plan.name
+    why = f"it failed over {type(error).__name__}: {error}; the coordinator's log says where"
+    watch.fail(f"{why}. Start the coordinator again, or DROP WATCH {name} and create it anew", error=error)
 
 
 def _packed(measure: Measure | None) -> tuple[bytes | None, bytes | None]:

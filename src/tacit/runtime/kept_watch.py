@@ -7,6 +7,7 @@ are told in ``answers.py``, the protocol itself in ``protocols/``.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -25,6 +26,7 @@ from tacit.protocols.policies import LeastRecentlyUsed
 from tacit.protocols.settlement import Estate, Phase, Settlement
 from tacit.protocols.threshold import Balancer
 from tacit.runtime.answers import Said, Teller
+from tacit.runtime.checks import check_offer, check_panes, pane_max
 from tacit.runtime.pane_length import pane_length
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack, unpack
@@ -36,6 +38,8 @@ __all__ = ["GROUPS_MAX", "KeptWatch", "Outbound", "Tuning"]
 
 GROUPS_MAX = 1 << 20
 _KEYS_A_MESSAGE = 4_096
+
+_log = logging.getLogger(__name__)
 
 Outbound = tuple[int, Message | Control]
 """To which site, what."""
@@ -81,6 +85,9 @@ class KeptWatch:
         self.lineage = number if lineage is None else lineage
         self.tuning = tuning
         self.pane_us = pane_length(plan.window)
+        self._pane_max = pane_max(self.pane_us)
+        self.problem = ""  # why the coordinator keeps it no more, if that is so
+        self._torn = False  # what is in memory must not be stored
         self.measure, self.begin = measure, begin
         self.offers: dict[int, Offer] = {}
         self.counts: dict[int, Counts] = {}
@@ -134,8 +141,12 @@ class KeptWatch:
 
     def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
         """One message from a site."""
+        if self.problem:
+            return []
+        check_panes(site, message, self._pane_max)
         match message:
             case Offer():
+                check_offer(site, message, self.plan, self._pane_max)
                 self.offers[site] = message
                 self.news = True
                 return []
@@ -159,8 +170,10 @@ class KeptWatch:
     def beat(self, site: int, number: int, closed: int, silent: int, version: int, now: float) -> list[Outbound]:
         """A heartbeat that came with those of other watches; its answer goes with theirs."""
         settlement = self.settlement
-        if settlement is None:
+        if settlement is None or self.problem:
             return []
+        if closed > self._pane_max or silent > self._pane_max:
+            check_panes(site, Heartbeat(site, number, closed, silent, version), self._pane_max)
         messages = settlement.beat(site, closed, silent, version, now)
         if messages is None:
             messages = settlement.receive(Heartbeat(site, number, closed, silent, version), now)
@@ -176,7 +189,7 @@ class KeptWatch:
 
     def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:
         """Time passed."""
-        if self.status != "running":
+        if self.status != "running" or self.problem:
             return []
         if self.settlement is not None:
             if self.settlement.phase is Phase.GATHERING and now - self.created > self.tuning.gather:
@@ -199,6 +212,8 @@ class KeptWatch:
 
     def take_writes(self) -> list[Write]:
         """What must be stored before anything is sent that this watch said since the last time."""
+        if self._torn:
+            return []
         settlement = self.settlement
         if self._fuller:
             self._fuller = False
@@ -217,6 +232,22 @@ class KeptWatch:
         """The alerts raised since the last time."""
         alerts, self.alerts = self.alerts, []
         return alerts
+
+    def fail(self, why: str, *, error: Exception | None = None) -> None:
+        """It is kept no more, and says why; others go on. After an ``error`` what is stored stays as it was before."""
+        if error is not None:
+            self._torn = True
+            self.alerts.clear()
+        if not self.problem:
+            self.problem, self.news = why, True
+            _log.error("the watch %s is kept no more: %s", self.plan.name, why, exc_info=error)
+
+    @property
+    def shown_state(self) -> str:
+        """Its state in one word, for people."""
+        if self.status != "running":
+            return self.status
+        return "failed" if self.problem else self.state.value
 
     @property
     def said(self) -> dict[str, Said]:
@@ -312,6 +343,7 @@ class KeptWatch:
 
     def count(self, site: int, counts: Counts) -> None:
         """What a site has seen of this watch so far."""
+        check_panes(site, counts, self._pane_max)
         self.counts[site] = counts
         self._counted = True
         if counts.full_from is not None and self.full_from.get(site) != counts.full_from:

@@ -50,7 +50,7 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
     document: dict[str, Any] = {
         "watch": watch.plan.name,
         "status": watch.status,
-        "state": "paused" if watch.status == "paused" else watch.state.value,
+        "state": watch.shown_state,
         "pane": None if answered is None else answered.pane,
         "as_of": None if answered is None else iso_time((answered.pane + 1) * watch.pane_us),
         "guarantee": guarantee_of(watch.plan, watch.shape),
@@ -62,7 +62,9 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         "waiting_for": [],
         "answer": _answers(watch),
     }
-    if settlement is None and watch.status == "running":
+    if watch.problem:
+        document["problems"]["coordinator"] = watch.problem
+    elif settlement is None and watch.status == "running":
         missing = missing_sites(watch.offers, coordinator.waited_for(watch))
         document["waiting_for"] = [names[site] for site in missing]
     return document

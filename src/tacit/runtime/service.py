@@ -230,7 +230,7 @@ class Service:
             await asyncio.sleep(_TICK_S)
             self._say(self.coordinator.tick(time.monotonic()))
             for watch in self.coordinator.watches.values():
-                state = watch.state.value if watch.status == "running" else watch.status
+                state = watch.shown_state
                 if self._shown.get(watch.number) != state:
                     self._shown[watch.number] = state
                     watch.news = True

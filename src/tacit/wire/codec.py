@@ -38,6 +38,7 @@ from tacit.wire.control_codec import GROUPS_MAX
 from tacit.wire.kinds import KINDS
 from tacit.wire.sizes import is_range
 from tacit.wire.unfit import UnfitError
+from tacit.wire.unfit import pane_in_range as _pane
 
 __all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
 
@@ -231,7 +232,7 @@ def _rows(body: Any) -> Rows:
 
 def _adjust_slack(body: pb.AdjustSlack) -> AdjustSlack:
     groups = _groups(body)
-    return AdjustSlack(body.site, body.version, body.pane, groups, _table(body.slacks, len(groups), "slacks"))
+    return AdjustSlack(body.site, body.version, _pane(body.pane), groups, _table(body.slacks, len(groups), "slacks"))
 
 
 def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
@@ -239,7 +240,7 @@ def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
     estimates = _table(body.estimates, len(groups), "estimates", nan=True)
     if body.sites == 0:
         raise UnfitError("it counts no site")
-    return NewEstimate(body.site, body.version, body.pane, body.sites, groups, estimates)
+    return NewEstimate(body.site, body.version, _pane(body.pane), body.sites, groups, estimates)
 
 
 def _snapshot(body: pb.Snapshot) -> Snapshot:
@@ -253,22 +254,22 @@ def _snapshot(body: pb.Snapshot) -> Snapshot:
     if body.sites == 0:
         raise UnfitError("it counts no site")
     return Snapshot(
-        body.site, body.version, body.pane, body.sites, estimates, collected, slacks, everyone or None
+        body.site, body.version, _pane(body.pane), body.sites, estimates, collected, slacks, everyone or None
     )  # fmt: skip
 
 
 _READ: dict[str, Callable[[Any], Message | Control]] = {
-    "init": lambda body: Init(body.site, body.pane, _rows(body.rows)),
-    "report": lambda body: Report(body.site, body.number, body.pane, body.version, _rows(body.rows)),
-    "request": lambda body: Request(body.site, body.number, body.pane, _groups(body)),
-    "reply": lambda body: Reply(body.site, body.number, body.pane, _rows(body.rows)),
+    "init": lambda body: Init(body.site, _pane(body.pane), _rows(body.rows)),
+    "report": lambda body: Report(body.site, body.number, _pane(body.pane), body.version, _rows(body.rows)),
+    "request": lambda body: Request(body.site, body.number, _pane(body.pane), _groups(body)),
+    "reply": lambda body: Reply(body.site, body.number, _pane(body.pane), _rows(body.rows)),
     "adjust_slack": _adjust_slack,
     "new_estimate": _new_estimate,
-    "broadcast": lambda body: Broadcast(body.site, body.origin, body.version, body.pane, _rows(body.rows)),
+    "broadcast": lambda body: Broadcast(body.site, body.origin, body.version, _pane(body.pane), _rows(body.rows)),
     "snapshot": _snapshot,
-    "heartbeat": lambda body: Heartbeat(body.site, body.number, body.closed, body.silent, body.version),
-    "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, body.settled),
-    "hello": lambda body: Hello(body.site, body.session, body.oldest, body.closed),
+    "heartbeat": lambda body: Heartbeat(body.site, body.number, _pane(body.closed), _pane(body.silent), body.version),
+    "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, _pane(body.settled)),
+    "hello": lambda body: Hello(body.site, body.session, _pane(body.oldest), _pane(body.closed)),
     "leave": lambda body: Leave(body.site, body.session),
     **control_codec.READ,
 }

@@ -32,6 +32,7 @@ from tacit.wire.control import (
     Welcome,
 )
 from tacit.wire.unfit import UnfitError
+from tacit.wire.unfit import pane_in_range as _pane
 
 __all__ = ["GROUPS_MAX", "READ", "WRITE"]
 
@@ -43,6 +44,7 @@ TEXT_MAX = 1 << 20
 WATCHES_MAX = 1 << 20
 COLUMNS_MAX = 1 << 16
 SECONDS_MAX = 1e9
+COUNT_MAX = 1 << 63  # totals are kept in 64 bits with a sign
 
 
 # Writing: one function per message.
@@ -227,7 +229,7 @@ def _install(body: pb.Install) -> Install:
         _text(body.text, "text", TEXT_MAX),
         _text(body.protocol, "protocol"),
         body.paused,
-        body.begin if body.HasField("begin") else None,
+        _pane(body.begin) if body.HasField("begin") else None,
         measure,
     )
 
@@ -249,8 +251,8 @@ def _sample(body: pb.Sample) -> Sample:
 def _offer(body: pb.Offer) -> Offer:
     return Offer(
         body.site,
-        body.first if body.HasField("first") else None,
-        body.closed,
+        _pane(body.first) if body.HasField("first") else None,
+        _pane(body.closed),
         _text(body.problem, "problem", TEXT_MAX),
         _sample(body.sample) if body.HasField("sample") else None,
     )
@@ -264,7 +266,9 @@ def _numbers(body: pb.Numbers) -> Numbers:
 
 
 def _counts(body: pb.Counts) -> Counts:
-    full_from = body.full_from if body.HasField("full_from") else None
+    full_from = _pane(body.full_from) if body.HasField("full_from") else None
+    if max(body.events, body.panes, body.late) >= COUNT_MAX:
+        raise UnfitError("it counts more than there can be")
     return Counts(body.events, body.panes, body.late, full_from)
 
 
@@ -278,12 +282,23 @@ def _columns(body: Any, *names: str) -> list[tuple[int, ...]]:
     return columns
 
 
+def _check_panes(*columns: Sequence[int]) -> None:
+    for column in columns:
+        if column:
+            _pane(min(column))
+            _pane(max(column))
+
+
 def _beats(body: pb.Beats) -> Beats:
-    return Beats(body.site, *_columns(body, "watches", "numbers", "closed", "silent", "versions"))
+    watches, numbers, closed, silent, versions = _columns(body, "watches", "numbers", "closed", "silent", "versions")
+    _check_panes(closed, silent)
+    return Beats(body.site, watches, numbers, closed, silent, versions)
 
 
 def _beats_answer(body: pb.BeatsAnswer) -> BeatsAnswer:
-    return BeatsAnswer(body.site, *_columns(body, "watches", "settled", "newest"))
+    watches, settled, newest = _columns(body, "watches", "settled", "newest")
+    _check_panes(settled, newest)
+    return BeatsAnswer(body.site, watches, settled, newest)
 
 
 def _tallies(body: pb.Tallies) -> Tallies:
@@ -299,10 +314,10 @@ READ: dict[str, Callable[[Any], Control]] = {
     "install": _install,
     "offer": _offer,
     "names": lambda body: Name(_keys(body.keys)),
-    "there": lambda body: There(body.pane, _keys(body.keys)),
+    "there": lambda body: There(_pane(body.pane), _keys(body.keys)),
     "numbers": _numbers,
     "counts": _counts,
-    "clock": lambda body: Clock(body.closed),
+    "clock": lambda body: Clock(_pane(body.closed)),
     "beats": _beats,
     "beats_answer": _beats_answer,
     "tallies": _tallies,

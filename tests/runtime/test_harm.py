@@ -15,7 +15,7 @@ from tacit.wire.codec import decode, encode
 from tacit.wire.control import Beats, Counts, Offer, Sample, Tallies
 from tests.runtime.light import COLUMNS, rows
 from tests.runtime.live import Live
-from tests.runtime.test_coordinator import HOT, SITES, feed, shown
+from tests.runtime.test_coordinator import BY_K, HOT, SITES, feed, shown
 
 OTHER = HOT.replace("WATCH hot", "WATCH other")
 
@@ -135,3 +135,17 @@ def test_a_watch_whose_answer_cannot_be_told_does_so_alone(live: Live, monkeypat
     feed(live, range(130, 150), 11)
     assert (shown(live)["state"], shown(live, "other")["state"]) == ("failed", "valid")
     assert [alert["watch"] for alert in live.alerts] == ["other"]
+
+
+def test_too_many_groups_end_that_watch_only(live: Live, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    monkeypatch.setattr("tacit.runtime.kept_watch.GROUPS_MAX", 3)
+    live.ask(BY_K)
+    live.batch("north", rows(BY_K, range(100, 130), 1, keys=["a", "b"]))
+    live.batch("south", rows(BY_K, range(100, 130), 2, keys=["c", "d"]))
+    live.settle(60)
+    assert shown(live, "by_k")["state"] == "failed"  # and no stream has ended of it
+    assert "more than 3 groups" in shown(live, "by_k")["problems"]["coordinator"]
+    assert sum("is kept no more" in record.message for record in caplog.records) == 1
+    live.batch("north", rows(BY_K, range(130, 150), 1, keys=["e", "f"]))
+    live.settle(60)
+    assert max(len(agent.watches[1].waiting) for agent in live.agents.values()) <= 2

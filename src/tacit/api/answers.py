@@ -30,8 +30,9 @@ class Stale:
 class Answer:
     """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key "", and in ``value`` as well.
 
-    ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane that the answer
-    is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still waits for.
+    ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane
+    that the answer is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still
+    waits for.
 
     >>> document = {"watch": "hot", "state": "valid", "pane": 7, "as_of": "1970-01-01T00:00:08Z", "guarantee": "right",
     ...     "stale": [], "answer": [{"value": 9.5, "side": "above", "met": True}]}

@@ -313,25 +313,30 @@ class KeptWatch:
         return out
 
     def _name(self, site: int, name: Name) -> list[Outbound]:
-        self._number(site, name.keys)
-        return self._tell_numbers(site)
+        return self._tell_numbers(site) if self._number(site, name.keys) else []
 
-    def _number(self, site: int, keys: Sequence[str]) -> None:
+    def _number(self, site: int, keys: Sequence[str]) -> bool:
+        """Give numbers to groups; False when there are too many, and the watch ends of it."""
         if self.plan.grouping is None:
             raise ProtocolError(f"site {site} names groups of a watch that has none")
         for key in keys:
             if key not in self._numbers:
                 if len(self.keys) >= GROUPS_MAX:
-                    raise ProtocolError(f"the watch {self.plan.name} has more than {GROUPS_MAX:,} groups")
+                    name = self.plan.name
+                    self.fail(
+                        f"it has more than {GROUPS_MAX:,} groups; DROP WATCH {name}, and group by something coarser or"
+                        " narrow it down with WHERE"
+                    )
+                    return False
                 self._numbers[key] = len(self.keys)
                 self.keys.append(key)
         if self.settlement is not None:
             self.settlement.grow_groups(len(self.keys))
+        return True
 
     def _note_there(self, site: int, there: There) -> None:
         """A site has rows of these groups from this pane on."""
-        self._number(site, there.keys)
-        if self._there_from is not None:
+        if self._number(site, there.keys) and self._there_from is not None:
             for key in there.keys:
                 number = self._numbers[key]
                 self._there_from[number] = min(there.pane, self._there_from.get(number, there.pane))

@@ -57,6 +57,8 @@ class Speech:
                 watch.asked.update(fresh)
                 if fresh:
                     self.put(watch.number, Name(fresh))
+                # What is said again takes the place of what waits: it may wait for ever.
+                watch.waiting = [each for each in watch.waiting if _mark(each) != _mark(message)]
                 watch.waiting.append(message)
                 return
             message = numbering.outward(message)
@@ -91,6 +93,10 @@ class Speech:
         if self._out:
             out, self._out = self._out, []
             self.say(encode_frame(out))
+
+
+def _mark(message: Message) -> tuple[type[Message], int]:
+    return type(message), getattr(message, "number", 0)
 
 
 def claims_more(machine: Site, message: Message) -> bool:

@@ -141,14 +141,55 @@ def test_a_frame_that_is_too_large_ends_that_stream_only():
     run(test)
 
 
-def test_a_frame_that_is_too_large_is_not_even_sent():
+def test_a_frame_that_is_too_large_is_not_even_sent_and_the_site_comes_back(caplog):
     async def test():
         limits = LinkLimits(message_bytes=10_000)
         async with listening() as address, linked(address, limits=limits) as site:
             await site.until("up")
-            with pytest.raises(ProtocolError, match="20000 bytes is larger than the limit of 10000"):
-                site.link.send(bytes(20_000))
+            assert not site.link.send(bytes(20_000))
+            assert not site.link.send(b"more")
+            _, said, fatal = await site.until("down")
+            assert "a message of 20000 bytes is larger than the limit of 10000 bytes" in said
+            assert not fatal
+            await site.until("up")
             await site.is_well()
+
+    run(test)
+    assert "the link of site north breaks: a message of 20000 bytes" in caplog.text
+
+
+def test_a_frame_that_is_too_large_for_a_site_ends_its_stream_only(caplog):
+    limits = ServerLimits(message_bytes=10_000, farewell_s=0.2)
+
+    async def test():
+        async def too_much(link):
+            if link.site == "good":
+                return await echo(link)
+            assert not link.send(b"small", bytes(20_000))
+            await asyncio.Event().wait()
+
+        async with listening(on_link=too_much, limits=limits) as address, linked(address, "good") as good:
+            async with linked(address, "bad") as bad:
+                await good.until("up")
+                assert "a message of 20000 bytes for site bad is larger" in (await bad.until("down"))[1]
+                await good.is_well()
+
+    run(test)
+    assert "the link of site bad ends: a message of 20000 bytes" in caplog.text
+
+
+def test_what_comes_at_once_finds_room_however_much_it_is():
+    limits = ServerLimits(queue_bytes=100_000, farewell_s=0.2)
+    frames = [bytes([number]) * 50_000 for number in range(20)]
+
+    async def test():
+        async def much(link):
+            assert link.send(*frames)
+            await asyncio.Event().wait()
+
+        async with listening(on_link=much, limits=limits) as address, linked(address) as site:
+            for frame in frames:
+                assert (await site.until("frame"))[1] == frame
 
     run(test)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tacit.vocabulary import ProtocolError
 from tacit.wire import decode_frame, encode_frame, frames
 from tacit.wire import tacit_pb2 as pb
+from tacit.wire.frames import cut_frames, key_runs
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10))
@@ -50,3 +51,25 @@ def test_too_many_envelopes_are_refused_at_both_ends(monkeypatch):
         decode_frame(data)
     with pytest.raises(ProtocolError, match="at most 4"):
         encode_frame([b""] * 5)
+
+
+@given(st.lists(st.binary(max_size=30), max_size=20), st.integers(1, 60))
+def test_much_is_cut_into_frames_that_are_not_too_large(envelopes, volume):
+    cut = [decode_frame(frame) for frame in cut_frames(envelopes, volume)]
+    assert [envelope for frame in cut for envelope in frame] == envelopes
+    assert all(len(frame) == 1 or sum(map(len, frame)) <= volume for frame in cut)
+
+
+def test_very_many_envelopes_are_cut_too(monkeypatch):
+    monkeypatch.setattr(frames, "ENVELOPES_MAX", 3)
+    assert [len(decode_frame(frame)) for frame in cut_frames([b"x"] * 7)] == [3, 3, 1]
+
+
+@given(st.lists(st.text(max_size=30), max_size=20))
+def test_keys_go_in_runs(keys):
+    assert [key for run in key_runs(keys) for key in run] == keys
+
+
+def test_long_keys_go_in_shorter_runs():
+    runs = list(key_runs(["x" * 100_000] * 10))
+    assert [len(run) for run in runs] == [2] * 5

@@ -33,11 +33,12 @@ from tacit.runtime.store import Write, pack, unpack
 from tacit.vocabulary import Answer, IntArray, ProtocolError, State
 from tacit.vocabulary.answers import MET
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
+from tacit.wire.frames import key_runs
 
 __all__ = ["GROUPS_MAX", "KeptWatch", "Outbound", "Tuning"]
 
 GROUPS_MAX = 1 << 20
-_KEYS_A_MESSAGE = 4_096
+_KEYS_AT_ONCE = 1 << 16
 
 _log = logging.getLogger(__name__)
 
@@ -307,9 +308,10 @@ class KeptWatch:
     def _tell_numbers(self, site: int) -> list[Outbound]:
         out: list[Outbound] = []
         while (told := self._told.get(site, 0)) < len(self.keys):
-            keys = tuple(self.keys[told : told + _KEYS_A_MESSAGE])
-            out.append((site, Numbers(told, keys)))
-            self._told[site] = told + len(keys)
+            for keys in key_runs(self.keys[told : told + _KEYS_AT_ONCE]):
+                out.append((site, Numbers(told, keys)))
+                told += len(keys)
+            self._told[site] = told
         return out
 
     def _name(self, site: int, name: Name) -> list[Outbound]:

@@ -28,7 +28,7 @@ from tacit.transport.server_link import ServerLink
 from tacit.vocabulary import OptionError, ProtocolError
 from tacit.wire.codec import encode, open_envelope
 from tacit.wire.control import Beats, BeatsAnswer, Opening, Tallies
-from tacit.wire.frames import decode_frame, encode_frame
+from tacit.wire.frames import cut_frames, decode_frame
 from tacit.wire.kinds import KINDS
 from tacit.wire.ledger import COORDINATOR
 
@@ -57,9 +57,10 @@ class Service:
         self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
         self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
         self.links: dict[int, ServerLink] = {}
+        self._unwelcomed: set[ServerLink] = set()  # nothing goes there before the welcome
         self.alerted = asyncio.Event()  # alerts were stored since it was last cleared
         self._server: Server | None = None
-        self._sends: list[tuple[int, list[bytes]]] = []
+        self._sends: list[tuple[ServerLink, list[bytes]]] = []
         self._work = asyncio.Event()
         self._committed = asyncio.Condition()
         self._round = 0
@@ -113,6 +114,7 @@ class Service:
         if before is not None:
             before.close("another process links up under this site's name; only one may run")
         self.links[number] = link
+        self._unwelcomed.add(link)
         _log.info("site %s linked up from %s", link.site, link.peer)
         self._say(out)
         try:
@@ -125,6 +127,7 @@ class Service:
                     said += self.coordinator.receive(number, about, message, now)
                 self._say(said)
         finally:
+            self._unwelcomed.discard(link)
             if self.links.get(number) is link:
                 del self.links[number]
                 self.coordinator.close(number, time.monotonic())
@@ -145,18 +148,26 @@ class Service:
         A request rests on nothing that is stored, and a resolution may take many: it goes at once, unless it names
         groups whose numbers are still to be said.
         """
-        by_site: dict[int, list[bytes]] = {}
-        at_once: list[tuple[int, list[bytes]]] = []
+        later: dict[ServerLink, list[bytes]] = {}
+        at_once: list[tuple[ServerLink, list[bytes]]] = []
         for site, about, message in out:
-            if site in self.links:
+            link, watch = self.links.get(site), self.coordinator.watches.get(about)
+            if link is None:
+                continue
+            try:
                 data = encode(message, about)
-                self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
-                if isinstance(message, Request) and self.coordinator.watches[about].plan.grouping is None:
-                    at_once.append((site, [data]))
-                else:
-                    by_site.setdefault(site, []).append(data)
+            except ProtocolError as error:
+                if watch is not None:
+                    watch.fail(f"it says what cannot be sent: {error}", error=error)
+                continue
+            self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
+            hasty = isinstance(message, Request) and watch is not None and watch.plan.grouping is None
+            if hasty and link not in self._unwelcomed:
+                at_once.append((link, [data]))
+            else:
+                later.setdefault(link, []).append(data)
         self._send(at_once)
-        self._sends += by_site.items()
+        self._sends += later.items()
         self._work.set()
 
     def _note(self, about: int, source: int, target: int, kind: str, message: object, data: bytes) -> None:
@@ -207,14 +218,14 @@ class Service:
         """Store something of others, in turn with everything else."""
         await self._store(writes)
 
-    def _send(self, sends: list[tuple[int, list[bytes]]]) -> None:
-        frames: dict[int, list[bytes]] = {}
-        for site, envelopes in sends:
-            frames.setdefault(site, []).extend(envelopes)
-        for site, envelopes in frames.items():
-            link = self.links.get(site)
-            if link is not None:
-                link.send(encode_frame(envelopes))
+    def _send(self, sends: list[tuple[ServerLink, list[bytes]]]) -> None:
+        """Hand over what was said, to the very link that it was said to: a new one of that site is told all anew."""
+        together: dict[ServerLink, list[bytes]] = {}
+        for link, envelopes in sends:
+            together.setdefault(link, []).extend(envelopes)
+        for link, envelopes in together.items():
+            link.send(*cut_frames(envelopes))
+            self._unwelcomed.discard(link)
 
     async def _settled(self) -> None:
         """Until everything that was worked on before now is stored and sent."""

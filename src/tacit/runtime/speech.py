@@ -1,4 +1,4 @@
-"""What a site says: messages gather until the end of whatever is being done, and go out as one frame.
+"""What a site says: messages gather until the end of whatever is being done, and go out together.
 
 Groups are said in the coordinator's numbers; a message about one that has none yet waits until it has.
 """
@@ -12,7 +12,7 @@ from tacit.protocols.site import Site
 from tacit.runtime.site_watch import SiteWatch
 from tacit.wire.codec import encode
 from tacit.wire.control import Beats, Control, Counts, Name, Numbers, Tallies, There
-from tacit.wire.frames import encode_frame
+from tacit.wire.frames import cut_frames, key_runs
 
 __all__ = ["Speech", "bundled", "claims_more"]
 
@@ -44,7 +44,8 @@ class Speech:
             return
         unsaid, watch.unsaid = watch.unsaid, []
         for pane in sorted({watch.there[key] for key in unsaid}):
-            self.put(watch.number, There(pane, tuple(key for key in unsaid if watch.there[key] == pane)))
+            for run in key_runs([key for key in unsaid if watch.there[key] == pane]):
+                self.put(watch.number, There(pane, run))
 
     def _deliver(self, watch: SiteWatch, message: Message) -> None:
         """Say it in the coordinator's numbers, as soon as these are known."""
@@ -55,8 +56,8 @@ class Speech:
                 keys = [watch.data.keeper.keys[group] for group in missing.tolist()]
                 fresh = tuple(key for key in keys if key not in watch.asked)
                 watch.asked.update(fresh)
-                if fresh:
-                    self.put(watch.number, Name(fresh))
+                for run in key_runs(fresh):
+                    self.put(watch.number, Name(run))
                 # What is said again takes the place of what waits: it may wait for ever.
                 watch.waiting = [each for each in watch.waiting if _mark(each) != _mark(message)]
                 watch.waiting.append(message)
@@ -89,10 +90,10 @@ class Speech:
             self._out += bundled(site, beats, counted)
 
     def flush(self) -> None:
-        """Send what gathered, as one frame."""
-        if self._out:
-            out, self._out = self._out, []
-            self.say(encode_frame(out))
+        """Send what gathered, as one frame, or as some where it is much."""
+        out, self._out = self._out, []
+        for frame in cut_frames(out):
+            self.say(frame)
 
 
 def _mark(message: Message) -> tuple[type[Message], int]:

@@ -8,6 +8,7 @@ certificate that does not hold) is told as fatal and tried again seldom.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,8 @@ __all__ = ["SiteLink"]
 
 _METHOD = "/tacit.Tacit/Link"
 _FORGOTTEN = "Internal error from Core"  # what gRPC says when a write met the end of the stream (grpc/grpc#36066)
+
+_log = logging.getLogger(__name__)
 
 Stream = Any  # of gRPC, which says no types
 
@@ -75,15 +78,19 @@ class SiteLink:
     def send(self, frame: bytes) -> bool:
         """Queue a frame for the coordinator, without waiting; False while the link is down, or when it must break.
 
-        It breaks when the coordinator reads so slowly that the queue is full. What was queued may be lost with the
-        link: whoever sends says again what matters when it is up again.
+        It breaks when the coordinator reads so slowly that the queue is full, or over a frame that no stream takes.
+        What was queued may be lost with the link: whoever sends says again what matters when it is up again.
         """
         if self._outbox is None or self._broken is None or self._broken.done():
             return False
         if len(frame) > self._limits.message_bytes:
-            raise ProtocolError(
-                f"a frame of {len(frame)} bytes is larger than the limit of {self._limits.message_bytes} bytes"
+            reason = (
+                f"a message of {len(frame)} bytes is larger than the limit of {self._limits.message_bytes} bytes;"
+                " a watch with fewer groups has smaller ones"
             )
+            _log.error("the link of site %s breaks: %s", self.site, reason)
+            self._broken.set_result(reason)
+            return False
         if not self._outbox.put(frame):
             self._broken.set_result(f"the coordinator reads too slowly: {len(self._outbox)} frames are waiting for it")
             return False

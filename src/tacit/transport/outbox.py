@@ -26,12 +26,13 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, frame: bytes) -> bool:
-        """Take a frame; False when there is no room. One frame alone always finds room."""
-        if self._waiting and (len(self._waiting) >= self._frames or self._size + len(frame) > self._volume):
+    def put(self, *frames: bytes) -> bool:
+        """Take frames, all or none; False when there is no room. What comes at once, alone, always finds room."""
+        size = sum(map(len, frames))
+        if self._waiting and (len(self._waiting) + len(frames) > self._frames or self._size + size > self._volume):
             return False
-        self._waiting.append(frame)
-        self._size += len(frame)
+        self._waiting.extend(frames)
+        self._size += size
         self._news.set()
         return True
 

@@ -56,19 +56,24 @@ class ServerLink:
             raise StopAsyncIteration
         return bytes(frame)
 
-    def send(self, frame: bytes) -> bool:
-        """Queue a frame for the site, without waiting; False when the stream is ending, because it ends anyway.
+    def send(self, *frames: bytes) -> bool:
+        """Queue frames for the site, without waiting; False when the stream is ending, because it ends anyway.
 
         A site that reads so slowly that its queue is full is cut off: it comes back and is told where things stand.
+        So is one for which there is a frame that no stream takes.
         """
         if self._verdict.done():
             return False
-        if len(frame) > self._limits.message_bytes:
-            raise ProtocolError(
-                f"a frame of {len(frame)} bytes for site {self.site!r} is larger than the limit of"
-                f" {self._limits.message_bytes} bytes"
+        largest = max(map(len, frames), default=0)
+        if largest > self._limits.message_bytes:
+            reason = (
+                f"a message of {largest} bytes for site {self.site} is larger than the limit of"
+                f" {self._limits.message_bytes} bytes; a watch with fewer groups has smaller ones"
             )
-        if not self._outbox.put(frame):
+            _log.error("the link of site %s ends: %s", self.site, reason)
+            self.close(reason, code=grpc.StatusCode.RESOURCE_EXHAUSTED)
+            return False
+        if not self._outbox.put(*frames):
             self.close(
                 f"the site reads too slowly: {len(self._outbox)} frames are waiting for it",
                 code=grpc.StatusCode.RESOURCE_EXHAUSTED,

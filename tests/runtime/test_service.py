@@ -1,0 +1,118 @@
+"""The loop around the coordinator's mind, with links that are lists: what is sent when, and what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from tacit.runtime.coordinator import Coordinator
+from tacit.runtime.service import Service
+from tacit.runtime.store import Store
+from tacit.wire.codec import VERSION, decode, encode
+from tacit.wire.control import Install, Name, Numbers, Opening, TableOffer, Welcome
+from tacit.wire.frames import FRAME_BYTES, decode_frame, encode_frame
+from tests.runtime.light import COLUMNS
+
+HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
+BY_K = """
+CREATE WATCH by_k AS SELECT k, SUM(x) AS s FROM d
+WINDOW LAST 10 SECONDS EVERY 1 SECOND GROUP BY k TRACK s WITHIN 1
+"""
+
+
+class Link:
+    """A site's stream without a socket."""
+
+    peer = "nowhere"
+
+    def __init__(self, site: str, instance: str = "i") -> None:
+        self.site = site
+        self.sent: list[bytes] = []
+        self.closed: tuple[str, Any] | None = None
+        self.frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        table = TableOffer("d", tuple(COLUMNS.items()))
+        self.frames.put_nowait(encode_frame([encode(Opening(VERSION, "test", site, instance, (table,)))]))
+
+    def __aiter__(self) -> Link:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if (frame := await self.frames.get()) is None:
+            raise StopAsyncIteration
+        return frame
+
+    def send(self, *frames: bytes) -> bool:
+        if self.closed is None:
+            self.sent += frames
+        return self.closed is None
+
+    def close(self, reason: str, *, code: Any = None) -> None:
+        self.closed = self.closed or (reason, code)
+
+    @property
+    def heard(self) -> list[Any]:
+        return [decode(data) for frame in self.sent for data in decode_frame(frame)]
+
+
+async def _commits(service: Service) -> None:
+    """Everything that was said until now is stored and sent."""
+    async with asyncio.timeout(20):
+        await service._settled()
+
+
+def run(folder: Path, story: Callable[[Service], Awaitable[None]]) -> None:
+    """A service without a port."""
+
+    async def all_of_it() -> None:
+        store = Store(folder)
+        service = Service(store, Coordinator(store, now=0.0))
+        service._tasks = [asyncio.create_task(service._commit_all())]
+        try:
+            await story(service)
+        finally:
+            await service.stop()
+
+    asyncio.run(all_of_it())
+
+
+def test_much_for_a_site_goes_in_several_frames(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        await service._ask({"sql": BY_K}, "")
+        link = Link("north")
+        linked = asyncio.create_task(service._link(link))
+        keys = [f"{number:05d}" + "x" * 1_000 for number in range(12_000)]
+        for begin in range(0, len(keys), 100):
+            link.frames.put_nowait(encode_frame([encode(Name(tuple(keys[begin : begin + 100])), 1)]))
+        while not link.frames.empty():
+            await asyncio.sleep(0)
+        await _commits(service)
+        assert max(map(len, link.sent)) < 2 * FRAME_BYTES
+        assert len(link.sent) > 2
+        told = [key for message in link.heard if isinstance(message, Numbers) for key in message.keys]
+        assert told == keys
+        link.frames.put_nowait(None)
+        await linked
+
+    run(tmp_path, story)
+
+
+def test_what_was_said_to_an_old_link_is_not_sent_on_the_new_one(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        old, new = Link("north"), Link("north")
+        first = asyncio.create_task(service._link(old))
+        await _commits(service)
+        _, out = service.coordinator.ask(HOT, 1.0)
+        service._say(out)
+        second = asyncio.create_task(service._link(new))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await _commits(service)
+        assert isinstance(new.heard[0], Welcome)
+        assert sum(isinstance(message, Install) for message in new.heard) == 1
+        for task in (first, second):
+            task.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+
+    run(tmp_path, story)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
+
+import pytest
 
 from tacit.runtime.coordinator import Coordinator
 from tacit.runtime.service import Service
 from tacit.runtime.store import Store
+from tacit.vocabulary import ProtocolError
 from tacit.wire.codec import VERSION, decode, encode
 from tacit.wire.control import Install, Name, Numbers, Opening, TableOffer, Welcome
 from tacit.wire.frames import FRAME_BYTES, decode_frame, encode_frame
@@ -116,3 +120,79 @@ def test_what_was_said_to_an_old_link_is_not_sent_on_the_new_one(tmp_path: Path)
         await asyncio.gather(first, second, return_exceptions=True)
 
     run(tmp_path, story)
+
+
+def test_what_came_before_garbled_bytes_in_a_frame_is_answered(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        await service._ask({"sql": BY_K}, "")
+        link = Link("north")
+        link.frames.put_nowait(encode_frame([encode(Name(("a", "b")), 1), b"garbled"]))
+        said: list[Any] = []
+        service._say, say = lambda out: said.extend(out) or say(out), service._say  # type: ignore[method-assign]
+        with pytest.raises(ProtocolError):
+            await service._link(link)
+        assert Numbers(0, ("a", "b")) in [message for _, _, message in said]
+
+    run(tmp_path, story)
+
+
+class Disk(Store):
+    """A store whose commits wait, and may fail."""
+
+    def __init__(self, folder: Path) -> None:
+        self.may, self.entered, self.full = Event(), Event(), False
+        self.may.set()
+        super().__init__(folder)
+
+    def commit(self, writes: Any) -> None:
+        self.entered.set()
+        self.may.wait()
+        if self.full:
+            self.full = False
+            raise OSError("the disk is full")
+        super().commit(writes)
+
+
+def names_in(folder: Path) -> list[str]:
+    store = Store(folder)
+    names = [name for (name,) in store.all("SELECT name FROM watches ORDER BY number")]
+    store.close()
+    return names
+
+
+def test_after_a_commit_that_failed_nothing_is_stored(tmp_path: Path) -> None:
+    async def story() -> None:
+        disk = Disk(tmp_path)
+        service = Service(disk, Coordinator(disk, now=0.0))
+        service._tasks = [asyncio.create_task(service._commit_all())]
+        service.coordinator.ask(HOT, 1.0)
+        disk.full = True
+        service._work.set()
+        with pytest.raises(OSError, match="full"):
+            await service.wait()
+        service.coordinator.ask(HOT.replace("hot", "later"), 2.0)
+        await service.stop()
+
+    asyncio.run(story())
+    assert names_in(tmp_path) == []
+
+
+def test_a_commit_that_waits_when_the_end_comes_is_made(tmp_path: Path) -> None:
+    async def story() -> None:
+        disk = Disk(tmp_path)
+        service = Service(disk, Coordinator(disk, now=0.0))
+        disk.may.clear()
+        disk.entered.clear()
+        first = asyncio.create_task(service.stored([("INSERT INTO meta VALUES ('a', '1')", ())]))
+        await asyncio.to_thread(disk.entered.wait)
+        service._tasks = [asyncio.create_task(service._commit_all())]
+        service.coordinator.ask(HOT, 1.0)
+        service._work.set()
+        await asyncio.sleep(0.05)  # its commit is queued behind the first
+        stopping = asyncio.create_task(service.stop())
+        await asyncio.sleep(0.05)
+        disk.may.set()
+        await asyncio.gather(stopping, first)
+
+    asyncio.run(story())
+    assert names_in(tmp_path) == ["hot"]

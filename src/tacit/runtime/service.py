@@ -25,7 +25,7 @@ from tacit.transport.grpc_server import Server, serve
 from tacit.transport.limits import ServerLimits
 from tacit.transport.security import ServerSecurity
 from tacit.transport.server_link import ServerLink
-from tacit.vocabulary import OptionError, ProtocolError
+from tacit.vocabulary import MachineError, OptionError, ProtocolError
 from tacit.wire.codec import encode, open_envelope
 from tacit.wire.control import Beats, BeatsAnswer, Opening, Tallies
 from tacit.wire.frames import cut_frames, decode_frame
@@ -65,6 +65,7 @@ class Service:
         self._committed = asyncio.Condition()
         self._round = 0
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit-store")
+        self._torn = False  # a commit failed
         self._tasks: list[asyncio.Task[None]] = []
         self._followers: dict[asyncio.Event, str] = {}
         self._shown: dict[int, str] = {}
@@ -91,7 +92,8 @@ class Service:
             task.result()
 
     async def stop(self) -> None:
-        """Say goodbye, store what is left, and let go of everything."""
+        """Say goodbye, store what is left, and let go of everything. After a commit that failed nothing is stored:
+        what came later rests on it."""
         if self._server is not None:
             await self._server.stop()
         for task in self._tasks:
@@ -99,10 +101,14 @@ class Service:
         for task in self._tasks:
             with suppress(asyncio.CancelledError, Exception):
                 await task
-        writes, _ = self._taken()
-        await self._store([*writes, *self.coordinator.ledger_writes()])
-        self._writer.shutdown()
-        self.store.close()
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._writer, int)  # what is under way has its turn first
+            if not self._torn:
+                writes, _ = self._taken()
+                await self._store([*writes, *self.coordinator.ledger_writes()])
+        finally:
+            self._writer.shutdown()
+            self.store.close()
 
     # Sites
 
@@ -121,11 +127,13 @@ class Service:
             async for frame in link:
                 now = time.monotonic()
                 said: list[Addressed] = []
-                for data in decode_frame(frame):
-                    about, kind, message = open_envelope(data)
-                    self._note(about, number, COORDINATOR, kind, message, data)
-                    said += self.coordinator.receive(number, about, message, now)
-                self._say(said)
+                try:
+                    for data in decode_frame(frame):
+                        about, kind, message = open_envelope(data)
+                        self._note(about, number, COORDINATOR, kind, message, data)
+                        said += self.coordinator.receive(number, about, message, now)
+                finally:  # also where the frame is garbled further on: what came before it was taken
+                    self._say(said)
         finally:
             self._unwelcomed.discard(link)
             if self.links.get(number) is link:
@@ -212,7 +220,19 @@ class Service:
 
     async def _store(self, writes: list[Write]) -> None:
         if writes:
-            await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, writes)
+            commit = asyncio.get_running_loop().run_in_executor(self._writer, self._commit, writes)
+            commit.add_done_callback(lambda done: done.cancelled() or done.exception())  # who waited may be gone
+            await asyncio.shield(commit)
+
+    def _commit(self, writes: list[Write]) -> None:
+        """In the writer's thread, one at a time. None after one that failed: a store has no gaps."""
+        if self._torn:
+            raise MachineError("nothing more is stored after a commit that failed; start the coordinator again")
+        try:
+            self.store.commit(writes)
+        except BaseException:
+            self._torn = True
+            raise
 
     async def stored(self, writes: list[Write]) -> None:
         """Store something of others, in turn with everything else."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import grpc
 import pytest
 
 from tacit.runtime.coordinator import Coordinator
@@ -196,3 +197,29 @@ def test_a_commit_that_waits_when_the_end_comes_is_made(tmp_path: Path) -> None:
 
     asyncio.run(story())
     assert names_in(tmp_path) == ["hot"]
+
+
+def test_two_processes_under_one_name_do_not_throw_each_other_out(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        first, again, other, late = (Link("north", "a"), Link("north", "a"), Link("north", "b"), Link("north", "b"))
+        tasks = [asyncio.create_task(service._link(first))]
+        await _commits(service)
+        tasks.append(asyncio.create_task(service._link(again)))  # the same process, whose old stream may be dead
+        await _commits(service)
+        assert first.closed == ("this site has linked up anew", None)
+        assert isinstance(again.heard[0], Welcome)
+        await service._link(other)
+        assert other.closed is not None
+        assert "another process runs as site north" in other.closed[0]
+        assert other.closed[1] is grpc.StatusCode.FAILED_PRECONDITION
+        assert (again.closed, other.heard) == (None, [])
+        service.coordinator.sites[0].seen -= 11.0  # it has not been heard of for longer than its lease
+        tasks.append(asyncio.create_task(service._link(late)))
+        await _commits(service)
+        assert again.closed is not None
+        assert isinstance(late.heard[0], Welcome)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run(tmp_path, story)

@@ -144,6 +144,11 @@ class Coordinator:
                 out.append((number, watch.number, watch.install()))
         return number, out
 
+    def site_named(self, name: str) -> KnownSite | None:
+        """The site of this name, if there ever was one."""
+        number = self._by_name.get(name)
+        return None if number is None else self.sites[number]
+
     def close(self, number: int, now: float) -> None:
         """A site's stream ended."""
         self.sites[number].online, self.sites[number].seen = False, now

@@ -16,6 +16,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import grpc
+
 from tacit._version import __version__
 from tacit.protocols.messages import Request
 from tacit.runtime.coordinator import Addressed, Coordinator
@@ -57,6 +59,7 @@ class Service:
         self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
         self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
         self.links: dict[int, ServerLink] = {}
+        self._instances: dict[int, str] = {}  # by site, of its link
         self._unwelcomed: set[ServerLink] = set()  # nothing goes there before the welcome
         self.alerted = asyncio.Event()  # alerts were stored since it was last cleared
         self._server: Server | None = None
@@ -115,11 +118,21 @@ class Service:
     async def _link(self, link: ServerLink) -> None:
         opening = await self._opening(link)
         now = time.monotonic()
+        other = self._rival(link.site, opening, now)
+        if other is not None:
+            sentence = (
+                f"another process runs as site {link.site}, from {other.peer}, with another state folder; only one may"
+                " run: stop one of them, or give it another name"
+            )
+            _log.warning("site %s from %s is refused: %s", link.site, link.peer, sentence)
+            link.close(sentence, code=grpc.StatusCode.FAILED_PRECONDITION)
+            return
         number, out = self.coordinator.open(link.site, opening, now)
         before = self.links.get(number)
         if before is not None:
-            before.close("another process links up under this site's name; only one may run")
+            before.close("this site has linked up anew")
         self.links[number] = link
+        self._instances[number] = opening.instance
         self._unwelcomed.add(link)
         _log.info("site %s linked up from %s", link.site, link.peer)
         self._say(out)
@@ -149,6 +162,18 @@ class Service:
                 break
             return messages[0]
         raise ProtocolError("a site's first message must say who it is")
+
+    def _rival(self, name: str, opening: Opening, now: float) -> ServerLink | None:
+        """The link of another process under this name that is alive.
+
+        A process has the instance of its state folder, which it alone holds: one that died and is back has the same,
+        and takes the place of its old stream at once. Another one's stream counts as alive for a lease.
+        """
+        site = self.coordinator.site_named(name)
+        link = None if site is None else self.links.get(site.number)
+        if site is None or link is None or self._instances.get(site.number) == opening.instance:
+            return None
+        return link if now - site.seen <= self.coordinator.tuning.lease else None
 
     def _say(self, out: Iterable[Addressed]) -> None:
         """To be sent after the next commit. Whoever is not there hears it, or what came of it, when it links up.

@@ -19,6 +19,7 @@ BY_K = """
 CREATE WATCH by_k AS SELECT k, SUM(x) AS s FROM d
 WINDOW LAST 10 SECONDS EVERY 1 SECOND GROUP BY k TRACK s WITHIN 1
 """
+OTHER = HOT.replace("WATCH hot", "WATCH other")
 SITES = ("north", "south")
 
 
@@ -69,10 +70,47 @@ def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None
         (HOT, "there is a watch named hot already"),
         ("RESUME WATCH hot", "hot is not paused"),
         ("ALTER WATCH hot SET WITHIN 3", "WITHIN belongs"),
-        ("PAUSE WATCH hot; PAUSE WATCH hot", "statement 2 of 2: hot is paused already.*those before it were done"),
+        ("PAUSE WATCH hot; PAUSE WATCH hot", "statement 2 of 2: hot is paused already.*nothing was done"),
     ):
         with pytest.raises(SentenceError, match=words):
             live.ask(sentence)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (f"{OTHER}; {OTHER}", "statement 2 of 2: there is a watch named other already"),
+        (f"{OTHER}; DROP WATCH hot; SHOW WATCH hot", "statement 3 of 3: there is no watch named hot; there are other"),
+        ("PAUSE WATCH hot; ALTER WATCH hot SET WITHIN 3", "statement 2 of 2: .*WITHIN belongs"),
+        ("DROP WATCH hot; DROP SITE north", "statement 2 of 2: site north is online"),
+        ("DROP WATCH hot; DROP SITE nowhere", "statement 2 of 2: there is no site named nowhere"),
+        (f"DROP WATCH hot; {HOT.replace('AVG(x)', 'AVG(z)')}", "statement 2 of 2: .*there is no column named z"),
+        ("PAUSE WATCH HOT; RESUME WATCH hot; RESUME WATCH hot", "statement 3 of 3: hot is not paused"),
+    ],
+)
+def test_a_script_with_an_error_anywhere_does_nothing(live: Live, script: str, words: str) -> None:
+    live.ask(HOT)
+    with pytest.raises(SentenceError, match=words + ".*nothing was done"):
+        live.ask(script)
+    (watch,) = live.ask("SHOW WATCHES")[0]["watches"]
+    assert (watch["watch"], watch["status"]) == ("hot", "running")
+    assert list(live.coordinator.watches) == [1]
+
+
+def test_a_script_that_builds_on_itself(live: Live) -> None:
+    live.ask(f"{HOT}; PAUSE WATCH hot; RESUME WATCH hot; ALTER WATCH hot SET THRESHOLD 9; DROP WATCH hot; {HOT}")
+    assert [watch["status"] for watch in live.ask("SHOW WATCHES")[0]["watches"]] == ["running"]
+
+
+def test_what_was_done_is_told_even_if_something_fails_after_it(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("tacit.runtime.coordinator.watch_rows", broken)
+    with pytest.raises(RuntimeError):
+        live.ask(f"{HOT}; SHOW WATCHES")
+    live.pump(0.2)
+    assert [list(agent.watches) for agent in live.agents.values()] == [[1], [1]]
 
 
 def test_a_site_with_a_problem_is_shown_and_does_not_hold_up_the_others(live: Live) -> None:

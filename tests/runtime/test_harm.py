@@ -15,9 +15,7 @@ from tacit.wire.codec import decode, encode
 from tacit.wire.control import Beats, Counts, Offer, Sample, Tallies
 from tests.runtime.light import COLUMNS, rows
 from tests.runtime.live import Live
-from tests.runtime.test_coordinator import BY_K, HOT, SITES, feed, shown
-
-OTHER = HOT.replace("WATCH hot", "WATCH other")
+from tests.runtime.test_coordinator import BY_K, HOT, OTHER, SITES, feed, shown
 
 
 @pytest.fixture

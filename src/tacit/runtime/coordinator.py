@@ -15,8 +15,7 @@ from typing import Any
 
 from tacit.language.altering import altered
 from tacit.language.explain import explain_text
-from tacit.language.plan import ByMember, WatchPlan
-from tacit.language.schema_check import check_columns
+from tacit.language.plan import WatchPlan
 from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import (
     AlterWatch,
@@ -37,9 +36,10 @@ from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
+from tacit.runtime.rehearsal import no_watch, rehearse
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
 from tacit.runtime.store import Store, Write, pack, unpack
-from tacit.vocabulary import ProtocolError, SentenceError
+from tacit.vocabulary import ProtocolError
 from tacit.wire.codec import VERSION
 from tacit.wire.control import (
     Beats,
@@ -268,17 +268,19 @@ class Coordinator:
         results: list[dict[str, Any]] = []
         out: list[Addressed] = []
         statements = parse_statements(text)
-        for place, statement in enumerate(statements):
-            try:
+        rehearse(
+            statements,
+            ((watch.plan, watch.status) for watch in self._running()),
+            ((site.name, site.tables, site.online) for site in self.sites.values()),
+        )
+        try:
+            for statement in statements:
                 result, told = self._carry_out(statement, now)
-            except SentenceError as error:
-                if place:
-                    raise SentenceError(
-                        f"statement {place + 1} of {len(statements)}: {error}; those before it were done"
-                    ) from None
-                raise
-            results.append(result)
-            out += told
+                results.append(result)
+                out += told
+        except BaseException:
+            self._untold += out  # what was done is done, and sites must know
+            raise
         return results, out
 
     def find(self, name: str) -> KeptWatch:
@@ -286,10 +288,7 @@ class Coordinator:
         for watch in self._running():
             if watch.plan.name.casefold() == name.casefold():
                 return watch
-        known = ", ".join(sorted(watch.plan.name for watch in self._running()))
-        raise SentenceError(
-            f"there is no watch named {name}", hint=f"there are {known}" if known else "there is none yet"
-        )
+        raise no_watch(name, (watch.plan.name for watch in self._running()))
 
     def _carry_out(self, statement: Statement, now: float) -> tuple[dict[str, Any], list[Addressed]]:
         match statement:
@@ -304,13 +303,9 @@ class Coordinator:
                 return {"statement": "drop site", "site": name, "done": True}, self._drop_site(name, now)
             case PauseWatch(name):
                 watch = self.find(name)
-                if watch.status == "paused":
-                    raise SentenceError(f"{watch.plan.name} is paused already", hint=f"RESUME WATCH {watch.plan.name}")
                 return self._again("pause", watch, watch.plan, "paused", now)
             case ResumeWatch(name):
                 watch = self.find(name)
-                if watch.status == "running":
-                    raise SentenceError(f"{watch.plan.name} is not paused")
                 return self._again("resume", watch, watch.plan, "running", now)
             case AlterWatch(name):
                 watch = self.find(name)
@@ -331,12 +326,7 @@ class Coordinator:
         raise AssertionError(statement)
 
     def _drop_site(self, name: str, now: float) -> list[Addressed]:
-        number = self._by_name.get(name)
-        if number is None:
-            known = ", ".join(sorted(self._by_name)) or "none"
-            raise SentenceError(f"there is no site named {name}", hint=f"there are {known}")
-        if self.sites[number].online:
-            raise SentenceError(f"site {name} is online", hint="stop it first, or it would come back at once")
+        number = self._by_name[name]
         self._expected.discard(number)
         out: list[Addressed] = []
         for watch in self._running():
@@ -346,9 +336,6 @@ class Coordinator:
         return out
 
     def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
-        if any(watch.plan.name.casefold() == plan.name.casefold() for watch in self._running()):
-            raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
-        self.check(plan)
         watch = KeptWatch(
             self._next_number(), plan, protocol=self.protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
@@ -356,16 +343,6 @@ class Coordinator:
         if not any(plan.table in site.tables for site in self.sites.values()):
             note = f"no site has a table named {plan.table} yet; the watch starts when one comes"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
-
-    def check(self, plan: WatchPlan) -> None:
-        """Refuse what cannot be kept live, or does not fit the tables that sites have."""
-        if isinstance(plan.grouping, ByMember):
-            raise SentenceError(
-                "GROUP BY EACH can be replayed but not yet kept live", hint="group by a column, or use tacit replay"
-            )
-        for site in self.sites.values():
-            if plan.table in site.tables:
-                check_columns(plan, site.tables[plan.table])
 
     def _again(
         self, what: str, old: KeptWatch, plan: WatchPlan, status: str, now: float

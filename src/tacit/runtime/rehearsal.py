@@ -1,0 +1,126 @@
+"""Statements are played through before any of them is carried out: a script with an error anywhere does nothing.
+
+Each is held against what there is and what those before it would leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tacit.language.altering import altered
+from tacit.language.plan import ByMember, WatchPlan
+from tacit.language.schema_check import check_columns
+from tacit.language.sentence import parse_watch
+from tacit.language.statement_kinds import (
+    AlterWatch,
+    CreateWatch,
+    DropSite,
+    DropWatch,
+    ExplainWatch,
+    PauseWatch,
+    ResumeWatch,
+    ShowAlerts,
+    ShowWatch,
+    Statement,
+)
+from tacit.vocabulary import SentenceError
+
+__all__ = ["no_watch", "rehearse"]
+
+Tables = Mapping[str, Mapping[str, str]]
+"""The columns and their types, by table."""
+
+
+def rehearse(
+    statements: Sequence[Statement],
+    watches: Iterable[tuple[WatchPlan, str]],
+    sites: Iterable[tuple[str, Tables, bool]],
+) -> None:
+    """SentenceError if one of them cannot be carried out.
+
+    ``watches`` are plans and their status, ``sites`` have a name and tables, and are online or not.
+    """
+    stage = _Stage(watches, sites)
+    for place, statement in enumerate(statements):
+        try:
+            stage.play(statement)
+        except SentenceError as error:
+            if len(statements) == 1:
+                raise
+            raise SentenceError(
+                f"statement {place + 1} of {len(statements)}: {error}; nothing was done, not those before it either"
+            ) from None
+
+
+def no_watch(name: str, known: Iterable[str]) -> SentenceError:
+    """There is none of this name, but there are these."""
+    there = ", ".join(sorted(known))
+    return SentenceError(
+        f"there is no watch named {name}", hint=f"there are {there}" if there else "there is none yet"
+    )  # fmt: skip
+
+
+class _Stage:
+    """What there would be."""
+
+    def __init__(self, watches: Iterable[tuple[WatchPlan, str]], sites: Iterable[tuple[str, Tables, bool]]) -> None:
+        self._watches = {plan.name.casefold(): (plan, status) for plan, status in watches}
+        self._tables: dict[str, Tables] = {}
+        self._online: set[str] = set()
+        for name, tables, online in sites:
+            self._tables[name] = tables
+            if online:
+                self._online.add(name)
+
+    def play(self, statement: Statement) -> None:
+        match statement:
+            case CreateWatch(plan):
+                self._create(plan)
+            case DropWatch(name, if_exists):
+                if not if_exists:
+                    self._find(name)
+                self._watches.pop(name.casefold(), None)
+            case DropSite(name):
+                self._drop_site(name)
+            case PauseWatch(name):
+                plan, status = self._find(name)
+                if status == "paused":
+                    raise SentenceError(f"{plan.name} is paused already", hint=f"RESUME WATCH {plan.name}")
+                self._watches[name.casefold()] = plan, "paused"
+            case ResumeWatch(name):
+                plan, status = self._find(name)
+                if status == "running":
+                    raise SentenceError(f"{plan.name} is not paused")
+                self._watches[name.casefold()] = plan, "running"
+            case AlterWatch(name):
+                plan, status = self._find(name)
+                self._watches[name.casefold()] = parse_watch(altered(plan.text, statement)), status
+            case ShowWatch(name) | ExplainWatch(name, None):
+                self._find(name)
+            case ShowAlerts(name) if name is not None:
+                self._find(name)
+
+    def _find(self, name: str) -> tuple[WatchPlan, str]:
+        found = self._watches.get(name.casefold())
+        if found is None:
+            raise no_watch(name, (plan.name for plan, _ in self._watches.values()))
+        return found
+
+    def _create(self, plan: WatchPlan) -> None:
+        if plan.name.casefold() in self._watches:
+            raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
+        if isinstance(plan.grouping, ByMember):
+            raise SentenceError(
+                "GROUP BY EACH can be replayed but not yet kept live", hint="group by a column, or use tacit replay"
+            )
+        for tables in self._tables.values():
+            if plan.table in tables:
+                check_columns(plan, tables[plan.table])
+        self._watches[plan.name.casefold()] = plan, "running"
+
+    def _drop_site(self, name: str) -> None:
+        if name not in self._tables:
+            known = ", ".join(sorted(self._tables)) or "none"
+            raise SentenceError(f"there is no site named {name}", hint=f"there are {known}")
+        if name in self._online:
+            raise SentenceError(f"site {name} is online", hint="stop it first, or it would come back at once")

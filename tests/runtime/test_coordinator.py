@@ -113,6 +113,21 @@ def test_what_was_done_is_told_even_if_something_fails_after_it(live: Live, monk
     assert [list(agent.watches) for agent in live.agents.values()] == [[1], [1]]
 
 
+def test_a_site_that_was_dropped_does_not_stand_in_the_way_of_a_watch(live: Live) -> None:
+    live.coordinator.sites[live.numbers["south"]].tables["d"] = {"k": "string"}
+    with pytest.raises(SentenceError, match=r"no column named x.*table d of site south is meant"):
+        live.ask(HOT)
+    live.coordinator.close(live.numbers.pop("south"), live.now)
+    live.agents.pop("south").store.close()
+    live.ask(f"DROP SITE south; {HOT}")
+    live.crash_coordinator()
+    assert live.ask("SHOW SITES")[0]["sites"][1]["tables"] == []
+    live.ask(OTHER)
+    live.start_site("south")  # it may come back
+    feed(live, range(100, 130), 5)
+    assert shown(live)["sites"] == ["north", "south"]
+
+
 def test_a_site_with_a_problem_is_shown_and_does_not_hold_up_the_others(live: Live) -> None:
     live.agents["south"].tables["d"].columns = {"k": "string"}  # since it linked up its table has changed
     live.ask(HOT)

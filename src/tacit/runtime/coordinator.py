@@ -328,6 +328,8 @@ class Coordinator:
     def _drop_site(self, name: str, now: float) -> list[Addressed]:
         number = self._by_name[name]
         self._expected.discard(number)
+        self.sites[number].tables = {}  # no watch must fit them any more; if it comes back, it says what it has
+        self._store_site(self.sites[number])
         out: list[Addressed] = []
         for watch in self._running():
             watch.offers.pop(number, None)

@@ -113,9 +113,15 @@ class _Stage:
             raise SentenceError(
                 "GROUP BY EACH can be replayed but not yet kept live", hint="group by a column, or use tacit replay"
             )
-        for tables in self._tables.values():
+        for site, tables in self._tables.items():
             if plan.table in tables:
-                check_columns(plan, tables[plan.table])
+                try:
+                    check_columns(plan, tables[plan.table])
+                except SentenceError as error:
+                    raise SentenceError(
+                        f"{error}; the table {plan.table} of site {site} is meant: if that site is gone for good,"
+                        f" DROP SITE {site}"
+                    ) from None
         self._watches[plan.name.casefold()] = plan, "running"
 
     def _drop_site(self, name: str) -> None:
@@ -124,3 +130,4 @@ class _Stage:
             raise SentenceError(f"there is no site named {name}", hint=f"there are {known}")
         if name in self._online:
             raise SentenceError(f"site {name} is online", hint="stop it first, or it would come back at once")
+        self._tables[name] = {}

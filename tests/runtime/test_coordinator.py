@@ -193,7 +193,7 @@ def test_altering_keeps_the_windows_and_what_was_said(live: Live) -> None:
     feed(live, range(130, 131), 11)
     assert shown(live)["state"] == "valid"  # its window is full: nothing was forgotten
     assert [alert["side"] for alert in live.alerts] == ["above", "below"]
-    assert [watch.status for watch in live.coordinator.watches.values()] == ["dropped", "running"]
+    assert [watch.status for watch in live.coordinator.watches.values()] == ["running"]
 
 
 def test_pausing_keeps_nothing_and_resuming_goes_on(live: Live) -> None:

@@ -66,6 +66,11 @@ class Accounts:
                     writes.append(("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?, ?, ?)", total))
         return writes
 
+    def forget(self, lineage: int) -> None:
+        """A watch is no more."""
+        self._spread()
+        self._entries.pop(lineage, None)
+
     def _spread(self) -> None:
         bundles, self._bundles = self._bundles, {}
         for (watches, kind), (messages, volume) in bundles.items():

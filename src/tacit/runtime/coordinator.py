@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
@@ -36,6 +35,7 @@ from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.answers import Said
 from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
+from tacit.runtime.pruning import pruning, tidying
 from tacit.runtime.rehearsal import no_watch, rehearse
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
 from tacit.runtime.store import Store, Write, pack, unpack
@@ -55,15 +55,8 @@ from tacit.wire.control import (
 
 __all__ = ["Addressed", "Coordinator", "KnownSite"]
 
-_OVERTAKEN = (
-    "DELETE FROM changes WHERE lineage = ? AND pane < ? AND EXISTS (SELECT 1 FROM changes AS later"
-    " WHERE later.lineage = changes.lineage AND later.key = changes.key AND later.pane > changes.pane"
-    " AND later.pane <= ?)"
-)
-_OLD_ALERTS = (
-    "DELETE FROM alerts WHERE json_extract(document, '$.raised') < ? AND id NOT IN (SELECT id FROM deliveries)"
-)
 _ANSWERS = 4  # to heartbeats in a lease, at least
+_LEDGER = "SELECT * FROM ledger WHERE watch IN (SELECT lineage FROM watches WHERE status != 'dropped' UNION SELECT 0)"
 _KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
 
 Addressed = tuple[int, int, Message | Control]
@@ -98,12 +91,16 @@ class Coordinator:
         self.store, self.protocol, self.heartbeat, self.wall = store, protocol, heartbeat, wall
         self.tuning = Tuning() if tuning is None else tuning
         self.sites: dict[int, KnownSite] = {}
-        self.watches: dict[int, KeptWatch] = {}
+        self.watches: dict[int, KeptWatch] = {}  # those that are kept or paused
+        self.ended: set[str] = set()  # names of watches that ended, until somebody has told who follows them
         self.version = 0  # of the set of watches
-        self.accounts = Accounts(store.all("SELECT * FROM ledger"), self._lineage_of)
+        self.accounts = Accounts(store.all(_LEDGER), self._lineage_of)
         self._by_name: dict[str, int] = {}
         self._answered: dict[int, float] = {}  # when a site's heartbeats were last answered
+        self._lineages: dict[int, int] = {}  # of numbers that were let go while their watch goes on
+        self._last_number = 0
         self._writes: list[Write] = []
+        self._alerts: list[dict[str, Any]] = []  # of watches that were let go
         self._untold: list[Addressed] = []  # what somebody must hear though what brought it failed
         self._start = store.next_start()
         self._restore(now)
@@ -163,11 +160,11 @@ class Coordinator:
         if isinstance(message, Tallies):
             for each, counts in zip(message.watches, message.counts, strict=True):
                 counting = self.watches.get(each)
-                if counting is not None and counting.status != "dropped":
+                if counting is not None:
                     counting.count(number, counts)
             return []
         watch = self.watches.get(about)
-        if watch is None or watch.status == "dropped":
+        if watch is None:
             return []
         return _spoken(watch, watch.receive, number, message, now)
 
@@ -185,7 +182,7 @@ class Coordinator:
         rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
         for about, beat, closed, silent, version in rows:
             watch = self.watches.get(about)
-            if watch is None or watch.status == "dropped" or watch.settlement is None or watch.problem:
+            if watch is None or watch.settlement is None or watch.problem:
                 continue
             try:
                 out += _spoken(watch, watch.beat, number, beat, closed, silent, version, now)
@@ -234,30 +231,18 @@ class Coordinator:
 
     def _lineage_of(self, watch: int) -> int:
         kept = self.watches.get(watch)
-        return 0 if kept is None else kept.lineage
+        return self._lineages.get(watch, 0) if kept is None else kept.lineage
 
     def prune(self, keep_s: float) -> list[Write]:
-        """Forget answers and alerts that are older than this; the newest answer of every group stays."""
-        writes: list[Write] = []
-        for watch in self._running():
-            if watch.settlement is None:
-                continue
-            oldest = watch.settlement.settled - int(keep_s * 1e6) // watch.pane_us
-            writes.append(("DELETE FROM spans WHERE watch = ? AND last < ?", (watch.number, oldest)))
-            writes.append((_OVERTAKEN, (watch.lineage, oldest, oldest)))
-        before = datetime.fromtimestamp(self.wall() - keep_s, UTC).isoformat()
-        writes.append((_OLD_ALERTS, (before,)))
-        return writes
+        """Forget answers, alerts and dropped watches that are older than this; each group's newest answer stays."""
+        return pruning(self._running(), self.wall(), keep_s)
 
     def take(self) -> tuple[list[Write], list[dict[str, Any]]]:
         """What must be stored before anything is sent, and the alerts among it."""
         writes, self._writes = self._writes, []
-        alerts: list[dict[str, Any]] = []
+        alerts, self._alerts = self._alerts, []
         for watch in self.watches.values():
-            try:
-                writes += watch.take_writes()
-            except Exception as error:
-                _fail(watch, error)
+            writes += _writes_of(watch)
             alerts += watch.take_alerts()
         return writes, alerts
 
@@ -298,7 +283,7 @@ class Coordinator:
                 if if_exists and not any(w.plan.name.casefold() == name.casefold() for w in self._running()):
                     return {"statement": "drop", "watch": name, "done": False}, []
                 watch = self.find(name)
-                return {"statement": "drop", "watch": watch.plan.name, "done": True}, self._end(watch)
+                return {"statement": "drop", "watch": watch.plan.name, "done": True}, self._drop(watch)
             case DropSite(name):
                 return {"statement": "drop site", "site": name, "done": True}, self._drop_site(name, now)
             case PauseWatch(name):
@@ -386,11 +371,27 @@ class Coordinator:
                     out.append((site.number, watch.number, watch.install()))
         return out
 
+    def _drop(self, watch: KeptWatch) -> list[Addressed]:
+        """End a watch for good."""
+        out = self._end(watch)
+        self._writes += self.accounts.writes()
+        self.accounts.forget(watch.lineage)
+        self._lineages = {number: lineage for number, lineage in self._lineages.items() if lineage != watch.lineage}
+        return out
+
     def _end(self, watch: KeptWatch) -> list[Addressed]:
+        """Let go of a watch under its number; what was said of it stays stored for a while."""
+        number = watch.number
         watch.status = "dropped"
-        self._writes += watch.take_writes()
-        self._writes.append(("UPDATE watches SET status = 'dropped' WHERE number = ?", (watch.number,)))
-        self._writes.append(("DELETE FROM books WHERE watch = ?", (watch.number,)))
+        self._writes += _writes_of(watch)
+        self._alerts += watch.take_alerts()
+        self._writes.append(("UPDATE watches SET status = 'dropped' WHERE number = ?", (number,)))
+        self._writes.append(("INSERT OR REPLACE INTO ended VALUES (?, ?)", (number, self.wall())))
+        self._writes.append(("DELETE FROM books WHERE watch = ?", (number,)))
+        self._writes.append(("DELETE FROM groups WHERE watch = ?", (number,)))
+        self._lineages[number] = watch.lineage
+        self.ended.add(watch.plan.name.casefold())
+        del self.watches[number]
         self.version += 1
         return [self._watch_set(site.number) for site in self.sites.values() if site.online]
 
@@ -398,10 +399,12 @@ class Coordinator:
         return site, 0, WatchSet(self.version, tuple(watch.number for watch in self._running()))
 
     def _running(self) -> list[KeptWatch]:
-        return [watch for watch in self.watches.values() if watch.status != "dropped"]
+        return list(self.watches.values())
 
     def _next_number(self) -> int:
-        return max(self.watches, default=0) + 1
+        """One that no watch ever had: sites may still speak of those that are gone."""
+        self._last_number += 1
+        return self._last_number
 
     # What is stored
 
@@ -422,18 +425,18 @@ class Coordinator:
             self.sites[number] = KnownSite(number, name, json.loads(tables), now)
             self._by_name[name] = number
         names = [row[1] for row in self.store.all("PRAGMA table_info(watches)")]
-        for values in self.store.all("SELECT * FROM watches ORDER BY number"):
+        self._writes += tidying(self.wall())
+        (self._last_number,) = self.store.one("SELECT COALESCE(MAX(number), 0) FROM watches") or (0,)
+        for values in self.store.all("SELECT * FROM watches WHERE status != 'dropped' ORDER BY number"):
             row = dict(zip(names, values, strict=True))
             self.watches[row["number"]] = self._restored(row, now)
-        self.version = len(self.watches)
+        self.version = self._last_number
 
     def _restored(self, row: dict[str, Any], now: float) -> KeptWatch:
         number, lineage = row["number"], row["lineage"]
         measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
-        said = {}
-        if row["status"] != "dropped":
-            rows = self.store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
-            said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+        rows = self.store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
+        said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
         watch = KeptWatch(
             number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=self.tuning,
             start=self._start, lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
@@ -458,6 +461,14 @@ def _spoken(watch: KeptWatch, work: Callable[..., Sequence[Outbound]], *said: An
         return _addressed(watch, work(*said))
     except ProtocolError:
         raise
+    except Exception as error:
+        _fail(watch, error)
+        return []
+
+
+def _writes_of(watch: KeptWatch) -> list[Write]:
+    try:
+        return watch.take_writes()
     except Exception as error:
         _fail(watch, error)
         return []

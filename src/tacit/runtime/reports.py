@@ -25,8 +25,8 @@ GROUPS_SHOWN = 1_000
 
 def watch_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
     """All watches, in the order of their names, each with its answer and what it cost."""
-    watches = [watch for watch in coordinator.watches.values() if watch.status != "dropped"]
-    return [watch_document(coordinator, watch, now) for watch in sorted(watches, key=lambda watch: watch.plan.name)]
+    watches = sorted(coordinator.watches.values(), key=lambda watch: watch.plan.name)
+    return [watch_document(coordinator, watch, now) for watch in watches]
 
 
 def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> dict[str, Any]:

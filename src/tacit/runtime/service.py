@@ -285,11 +285,11 @@ class Service:
         while True:
             await asyncio.sleep(_TICK_S)
             self._say(self.coordinator.tick(time.monotonic()))
-            for watch in self.coordinator.watches.values():
-                state = watch.shown_state
-                if self._shown.get(watch.number) != state:
-                    self._shown[watch.number] = state
-                    watch.news = True
+            shown = {watch.number: watch.shown_state for watch in self.coordinator.watches.values()}
+            for number, state in shown.items():
+                if self._shown.get(number) != state:
+                    self.coordinator.watches[number].news = True
+            self._shown = shown
             self._work.set()
 
     async def _count(self) -> None:
@@ -337,6 +337,8 @@ class Service:
 
     def _tell_followers(self) -> None:
         fresh = {w.plan.name.casefold() for w in self.coordinator.watches.values() if w.news}
+        fresh |= self.coordinator.ended
+        self.coordinator.ended.clear()
         for watch in self.coordinator.watches.values():
             watch.news = False
         for news, name in self._followers.items():

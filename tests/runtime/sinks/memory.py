@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.runtime.sinks import AlertDocument, alert_document
+from tacit.runtime.sinks import AlertDocument
 
 __all__ = ["MemoryBacklog", "Pauses", "alert"]
 
 
 def alert(number: int, **more: Any) -> dict[str, Any]:
-    return alert_document(
-        **{
-            "id": f"hot/{number}", "watch": "hot", "at_us": number * 1_000_000, "pane": number,
-            "raised_us": number * 1_000_000 + 500_000, "side": "met", "value": 1.5, **more,
-        }
-    )  # fmt: skip
+    return {
+        "id": f"hot/{number}", "watch": "hot", "at": f"1970-01-01T00:00:{number:02d}Z", "pane": number, "side": "met",
+        "value": 1.5, "group": None, "raised": f"1970-01-01T00:00:{number:02d}.500Z", **more,
+    }  # fmt: skip
 
 
 class MemoryBacklog:

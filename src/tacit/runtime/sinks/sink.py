@@ -10,7 +10,7 @@ from tacit.vocabulary.errors import TacitError
 __all__ = ["AlertDocument", "Sink", "SinkError"]
 
 AlertDocument = Mapping[str, Any]
-"""An alert as JSON has it: see ``alert_document``."""
+"""An alert as JSON has it: see docs/CONFIGURATION.md, Alerts; ``Teller`` in ``answers.py`` makes them."""
 
 
 class SinkError(TacitError):

@@ -12,6 +12,7 @@ import grpc
 import pytest
 
 from tacit.runtime.coordinator import Coordinator
+from tacit.runtime.coordinator_runner import _Backlog
 from tacit.runtime.service import Service
 from tacit.runtime.store import Store
 from tacit.vocabulary import ProtocolError
@@ -221,5 +222,31 @@ def test_two_processes_under_one_name_do_not_throw_each_other_out(tmp_path: Path
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    run(tmp_path, story)
+
+
+def _waiting(folder: Path, *deliveries: tuple[str, str]) -> None:
+    store = Store(folder)
+    for seq, (sink, name) in enumerate(deliveries):
+        document = f'{{"id": "{name}", "raised": "2026-01-01"}}'
+        store.commit([("INSERT OR IGNORE INTO alerts (id, watch, document) VALUES (?, 'w', ?)", (name, document))])
+        store.commit([("INSERT INTO deliveries VALUES (?, ?, ?)", (sink, name, seq))])
+    store.close()
+
+
+def test_an_alert_that_a_sink_refuses_is_set_aside_and_kept(tmp_path: Path) -> None:
+    _waiting(tmp_path, ("hook", "one"), ("hook", "two"))
+
+    async def story(service: Service) -> None:
+        backlog = _Backlog(service)
+        await backlog.parked("hook", "one", "it answered 400")
+        assert [alert["id"] for alert in await backlog.undelivered("hook", 10)] == ["two"]
+        assert service.store.all("SELECT * FROM set_aside") == [("hook", "one", "it answered 400")]
+        service.store.commit(service.coordinator.prune(1e9))
+        assert service.store.one("SELECT COUNT(*) FROM set_aside") == (1,)
+        await backlog.delivered("hook", ["two"])
+        service.store.commit(service.coordinator.prune(-1e9))  # as if it were long ago
+        assert service.store.one("SELECT COUNT(*) FROM set_aside") == (0,)
 
     run(tmp_path, story)

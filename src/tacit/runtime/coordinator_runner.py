@@ -166,7 +166,12 @@ class _Backlog:
         await self._service.stored(writes)
 
     async def parked(self, sink: str, id: str, reason: str) -> None:
-        await self.delivered(sink, [id])
+        await self._service.stored(
+            [
+                ("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (sink, id, reason)),
+                ("DELETE FROM deliveries WHERE sink = ? AND id = ?", (sink, id)),
+            ]
+        )
 
 
 def security_of(config: Config) -> ServerSecurity:

@@ -44,6 +44,7 @@ def pruning(watches: Iterable[KeptWatch], wall: float, keep_s: float) -> list[Wr
         writes.append((_OVERTAKEN, (watch.lineage, oldest, oldest)))
     before = wall - keep_s
     writes.append((_OLD_ALERTS, (datetime.fromtimestamp(before, UTC).isoformat(),)))
+    writes.append(("DELETE FROM set_aside WHERE id NOT IN (SELECT id FROM alerts)", ()))
     writes += [(sql, (before,)) for sql in _LONG_DROPPED]
     writes.append(("DELETE FROM ended WHERE watch NOT IN (SELECT number FROM watches)", ()))
     return writes

@@ -54,6 +54,8 @@ CREATE TABLE IF NOT EXISTS alerts (
 CREATE INDEX IF NOT EXISTS alerts_by_watch ON alerts (watch, seq);
 CREATE TABLE IF NOT EXISTS deliveries (
     sink TEXT, id TEXT, seq INTEGER NOT NULL, PRIMARY KEY (sink, id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS set_aside (
+    sink TEXT, id TEXT, reason TEXT NOT NULL, PRIMARY KEY (sink, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledger (
     watch INTEGER, source INTEGER, target INTEGER, kind TEXT, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
     PRIMARY KEY (watch, source, target, kind)) WITHOUT ROWID;

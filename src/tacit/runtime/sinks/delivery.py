@@ -32,7 +32,7 @@ class Backlog(Protocol):
         """The sink has taken these."""
 
     async def parked(self, sink: str, id: str, reason: str) -> None:
-        """The sink has refused this one for good."""
+        """The sink has refused this one for good: it is kept, and not tried again."""
 
 
 class Delivery:

@@ -28,7 +28,7 @@ from tacit.vocabulary.errors import OptionError
 
 __all__ = ["WebhookSink", "signature"]
 
-PASSING = {408, 425, 429}  # of 4xx, those that say "later" rather than "no"
+ABOUT_THE_MESSAGE = {400, 413, 415, 422}  # what is wrong with the alert itself; everything else can be mended outside
 RETRY_AFTER_MAX_S = 3600.0
 QUOTED_MAX = 200
 
@@ -50,7 +50,11 @@ class _Answer:
 
 
 class WebhookSink:
-    """A POST per alert. 2xx takes it; 408, 425, 429, 5xx and a broken connection are worth another try."""
+    """A POST per alert. 2xx takes it, 400, 413, 415 and 422 refuse it for good.
+
+    Everything else is worth another try: a token that ran out, an address that is wrong and a server that is away can
+    be mended outside, and no alert is lost meanwhile.
+    """
 
     batch_max = 1
 
@@ -127,8 +131,8 @@ class WebhookSink:
             return
         said = f"{self._place} answered {answer.status}" + (f" ({answer.text})" if answer.text else "")
         if 300 <= answer.status < 400:
-            raise SinkError(f"{said}, which is a redirection; write the address it leads to", retry=False)
-        retry = answer.status >= 500 or answer.status in PASSING
+            raise SinkError(f"{said}, which is a redirection; write the address it leads to", retry=True)
+        retry = answer.status not in ABOUT_THE_MESSAGE
         raise SinkError(said, retry=retry, after_seconds=self._after(answer.retry_after) if retry else None)
 
     def _after(self, text: str | None) -> float | None:

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from tacit.runtime.coordinator import Coordinator
-from tacit.runtime.coordinator_runner import _Backlog
+from tacit.runtime.coordinator_runner import _Backlog, _forget_strangers
 from tacit.runtime.service import Service
 from tacit.runtime.store import Store
 from tacit.vocabulary import ProtocolError
@@ -250,3 +250,12 @@ def test_an_alert_that_a_sink_refuses_is_set_aside_and_kept(tmp_path: Path) -> N
         assert service.store.one("SELECT COUNT(*) FROM set_aside") == (0,)
 
     run(tmp_path, story)
+
+
+def test_nothing_waits_for_a_sink_that_is_no_longer_configured(tmp_path: Path, caplog) -> None:
+    _waiting(tmp_path, ("hook", "one"), ("gone", "one"), ("gone", "two"))
+    store = Store(tmp_path)
+    _forget_strangers(store, ["hook"])
+    assert store.all("SELECT sink, id FROM deliveries") == [("hook", "one")]
+    store.close()
+    assert "2 alerts waited for the sink gone, which is no longer configured" in caplog.text

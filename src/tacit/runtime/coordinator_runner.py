@@ -94,6 +94,7 @@ class CoordinatorRunner:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         sinks = make_sinks(self.config.sinks)
         store = Store(settings.state)
+        _forget_strangers(store, [sink.name for sink in sinks])
         fresh = store.one("SELECT 1 FROM watches LIMIT 1") is None
         tuning = Tuning(
             lease=settings.lease_seconds, gather=settings.gather_seconds, backlog=settings.backlog_panes,
@@ -126,6 +127,14 @@ class CoordinatorRunner:
         await service.stop()
         if failed is not None:
             raise failed
+
+
+def _forget_strangers(store: Store, sinks: Sequence[str]) -> None:
+    """Nothing waits for a sink that is no longer configured: nobody would ever take it."""
+    for sink, count in store.all("SELECT sink, COUNT(*) FROM deliveries GROUP BY sink"):
+        if sink not in sinks:
+            _log.warning("%d alerts waited for the sink %s, which is no longer configured: dropped", count, sink)
+            store.commit([("DELETE FROM deliveries WHERE sink = ?", (sink,))])
 
 
 def _read_watches(coordinator: Coordinator, files: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -15,11 +16,11 @@ from tacit.runtime.coordinator import Coordinator
 from tacit.runtime.coordinator_runner import _Backlog, _forget_strangers
 from tacit.runtime.service import Service
 from tacit.runtime.store import Store
-from tacit.vocabulary import ProtocolError
+from tacit.vocabulary import OptionError, ProtocolError
 from tacit.wire.codec import VERSION, decode, encode
 from tacit.wire.control import Install, Name, Numbers, Opening, TableOffer, Welcome
 from tacit.wire.frames import FRAME_BYTES, decode_frame, encode_frame
-from tests.runtime.light import COLUMNS
+from tests.runtime.light import COLUMNS, LightSite, LightSystem, until
 
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
 BY_K = """
@@ -134,6 +135,15 @@ def test_what_came_before_garbled_bytes_in_a_frame_is_answered(tmp_path: Path) -
         with pytest.raises(ProtocolError):
             await service._link(link)
         assert Numbers(0, ("a", "b")) in [message for _, _, message in said]
+
+    run(tmp_path, story)
+
+
+def test_half_a_letter_in_a_question_is_refused(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        with pytest.raises(OptionError, match="half a letter at place"):
+            await service._ask({"sql": HOT.replace("FROM d", "FROM d WHERE k = '\ud800'")}, "")
+        await _commits(service)
 
     run(tmp_path, story)
 
@@ -259,3 +269,20 @@ def test_nothing_waits_for_a_sink_that_is_no_longer_configured(tmp_path: Path, c
     assert store.all("SELECT sink, id FROM deliveries") == [("hook", "one")]
     store.close()
     assert "2 alerts waited for the sink gone, which is no longer configured" in caplog.text
+
+
+def test_over_the_wire_the_second_process_is_refused_and_the_first_one_started_again_is_not(tmp_path: Path) -> None:
+    with LightSystem(tmp_path) as system:
+        first = system.site("north")
+        online = lambda: system.runner.ask({"status": True})["sites"][0]["online"]  # noqa: E731
+        until(lambda: system.runner.ask({"status": True})["sites"] and online())
+        elsewhere = SimpleNamespace(folder=tmp_path / "elsewhere", links=system.links, address=system.address)
+        second = LightSite(elsewhere, "north")  # type: ignore[arg-type]
+        until(lambda: second.reasons)
+        assert "another process runs as site north" in second.reasons[0]
+        assert (first.reasons, online()) == ([], True)
+        second.stop()
+        first.stop()
+        again = system.site("north")
+        until(lambda: again.agent.number is not None)
+        assert again.reasons == []

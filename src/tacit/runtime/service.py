@@ -350,6 +350,12 @@ def _text(request: dict[str, Any], key: str) -> str:
     value = request.get(key)
     if not isinstance(value, str):
         raise OptionError(f"the question's {key} must be a text")
+    try:
+        value.encode()  # JSON can carry half of a letter, and no store takes it
+    except UnicodeEncodeError as error:
+        raise OptionError(
+            f"the question's {key} has half a letter at place {error.start + 1}; send whole ones"
+        ) from None
     return value
 
 

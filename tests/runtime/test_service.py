@@ -189,6 +189,21 @@ def test_after_a_commit_that_failed_nothing_is_stored(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
+def test_what_a_sink_could_not_store_holds_up_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        disk = Disk(tmp_path)
+        service = Service(disk, Coordinator(disk, now=0.0))
+        service._tasks = [asyncio.create_task(service._commit_all())]
+        disk.full = True
+        with pytest.raises(OSError, match="full"):
+            await service.stored([("INSERT INTO meta VALUES ('a', '1')", ())])
+        await service._ask({"sql": HOT}, "")
+        await service.stop()
+
+    asyncio.run(story())
+    assert names_in(tmp_path) == ["hot"]
+
+
 def test_a_commit_that_waits_when_the_end_comes_is_made(tmp_path: Path) -> None:
     async def story() -> None:
         disk = Disk(tmp_path)

@@ -68,7 +68,7 @@ class Service:
         self._committed = asyncio.Condition()
         self._round = 0
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit-store")
-        self._torn = False  # a commit failed
+        self._torn: BaseException | None = None  # why a commit failed
         self._tasks: list[asyncio.Task[None]] = []
         self._followers: dict[asyncio.Event, str] = {}
         self._shown: dict[int, str] = {}
@@ -106,7 +106,7 @@ class Service:
                 await task
         try:
             await asyncio.get_running_loop().run_in_executor(self._writer, int)  # what is under way has its turn first
-            if not self._torn:
+            if self._torn is None:
                 writes, _ = self._taken()
                 await self._store([*writes, *self.coordinator.ledger_writes()])
         finally:
@@ -243,25 +243,27 @@ class Service:
             ]
         return writes, len(alerts)
 
-    async def _store(self, writes: list[Write]) -> None:
+    async def _store(self, writes: list[Write], *, ours: bool = True) -> None:
         if writes:
-            commit = asyncio.get_running_loop().run_in_executor(self._writer, self._commit, writes)
+            commit = asyncio.get_running_loop().run_in_executor(self._writer, self._commit, writes, ours)
             commit.add_done_callback(lambda done: done.cancelled() or done.exception())  # who waited may be gone
             await asyncio.shield(commit)
 
-    def _commit(self, writes: list[Write]) -> None:
-        """In the writer's thread, one at a time. None after one that failed: a store has no gaps."""
-        if self._torn:
-            raise MachineError("nothing more is stored after a commit that failed; start the coordinator again")
+    def _commit(self, writes: list[Write], ours: bool) -> None:
+        """In the writer's thread, one at a time. None after one of ours that failed: a store has no gaps."""
+        if self._torn is not None:
+            raise MachineError(
+                f"nothing is stored after a commit that failed ({self._torn}); start the coordinator again"
+            )
         try:
             self.store.commit(writes)
-        except BaseException:
-            self._torn = True
+        except BaseException as error:
+            self._torn = error if ours else None
             raise
 
     async def stored(self, writes: list[Write]) -> None:
-        """Store something of others, in turn with everything else."""
-        await self._store(writes)
+        """Store something of others, in turn with everything else; nothing of ours rests on it."""
+        await self._store(writes, ours=False)
 
     def _send(self, sends: list[tuple[ServerLink, list[bytes]]]) -> None:
         """Hand over what was said, to the very link that it was said to: a new one of that site is told all anew."""

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.protocols.messages import Heartbeat, Hello
 from tacit.runtime.kept_watch import KeptWatch
-from tacit.vocabulary import ProtocolError
+from tacit.vocabulary import ProtocolError, SentenceError
 from tacit.wire.codec import decode, encode
 from tacit.wire.control import Beats, Counts, Offer, Sample, Tallies
 from tests.runtime.light import COLUMNS, rows
@@ -110,6 +110,9 @@ def test_a_watch_that_fails_does_so_alone(live: Live, monkeypatch: pytest.Monkey
     assert (shown(live)["state"], shown(live, "other")["state"]) == ("failed", "valid")
     assert "OverflowError: cannot convert float" in shown(live)["problems"]["coordinator"]
     assert [(alert["watch"], alert["side"]) for alert in live.alerts] == [("other", "above")]
+    for change in ("PAUSE WATCH hot", "RESUME WATCH hot", "ALTER WATCH hot SET THRESHOLD 9"):
+        with pytest.raises(SentenceError, match="hot has failed and cannot go on"):
+            live.ask(change)
     assert sum("is kept no more" in record.message for record in caplog.records) == 1
     monkeypatch.undo()
     live.crash_coordinator()

@@ -255,7 +255,7 @@ class Coordinator:
         statements = parse_statements(text)
         rehearse(
             statements,
-            ((watch.plan, watch.status) for watch in self._running()),
+            ((watch.plan, "failed" if watch.problem else watch.status) for watch in self._running()),
             ((site.name, site.tables, site.online) for site in self.sites.values()),
         )
         try:

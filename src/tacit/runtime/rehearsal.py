@@ -83,17 +83,17 @@ class _Stage:
             case DropSite(name):
                 self._drop_site(name)
             case PauseWatch(name):
-                plan, status = self._find(name)
+                plan, status = self._find_kept(name)
                 if status == "paused":
                     raise SentenceError(f"{plan.name} is paused already", hint=f"RESUME WATCH {plan.name}")
                 self._watches[name.casefold()] = plan, "paused"
             case ResumeWatch(name):
-                plan, status = self._find(name)
+                plan, status = self._find_kept(name)
                 if status == "running":
                     raise SentenceError(f"{plan.name} is not paused")
                 self._watches[name.casefold()] = plan, "running"
             case AlterWatch(name):
-                plan, status = self._find(name)
+                plan, status = self._find_kept(name)
                 self._watches[name.casefold()] = parse_watch(altered(plan.text, statement)), status
             case ShowWatch(name) | ExplainWatch(name, None):
                 self._find(name)
@@ -105,6 +105,16 @@ class _Stage:
         if found is None:
             raise no_watch(name, (plan.name for plan, _ in self._watches.values()))
         return found
+
+    def _find_kept(self, name: str) -> tuple[WatchPlan, str]:
+        """One that can go on: what a watch that failed has in memory is nothing to go on from."""
+        plan, status = self._find(name)
+        if status == "failed":
+            raise SentenceError(
+                f"{plan.name} has failed and cannot go on (SHOW WATCH {plan.name} says why)",
+                hint=f"DROP WATCH {plan.name} and create it anew",
+            )
+        return plan, status
 
     def _create(self, plan: WatchPlan) -> None:
         if plan.name.casefold() in self._watches:

@@ -27,9 +27,10 @@ from tacit.protocols.settlement import Estate, Phase, Settlement
 from tacit.protocols.threshold import Balancer
 from tacit.runtime.answers import Said, Teller
 from tacit.runtime.checks import check_offer, check_panes, pane_max
+from tacit.runtime.kept_books import KeptBooks, StoredBooks, resume, stored_estate
 from tacit.runtime.pane_length import pane_length
 from tacit.runtime.starting import begin_at
-from tacit.runtime.store import Write, pack, unpack
+from tacit.runtime.store import Write, pack
 from tacit.vocabulary import Answer, IntArray, ProtocolError, State
 from tacit.vocabulary.answers import MET
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
@@ -98,7 +99,6 @@ class KeptWatch:
         self._full_mark: tuple[int, int] | None = None
         self._all_full_from = -inf
         self._counted = False  # since they were last stored
-        self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
         self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
         self.settlement: Settlement | None = None
         self.shape: Shape | None = None
@@ -114,7 +114,7 @@ class KeptWatch:
         self._start = start
         self._writes: list[Write] = []
         self._span: _Span | None = None
-        self._stored_keys = 0
+        self._books = KeptBooks(number)
         self.estate = estate  # of the watch under its last number, until this one goes on from it
         if measure is not None and begin is not None and status == "running":
             self._begin(expected=1)
@@ -122,7 +122,7 @@ class KeptWatch:
                 self.settlement.succeed(estate, created)
                 self.estate = None
         elif estate is not None:
-            self._store_estate(estate)
+            self._writes += self._books.estate_writes(estate, self.keys)
 
     # What the coordinator calls
 
@@ -225,7 +225,7 @@ class KeptWatch:
                 if answer.pane != self.begin or self.lineage != self.number:  # of nothing at all nothing is said
                     self._publish(answer)
             settlement.published.clear()
-            self._store_books(settlement)
+            self._writes += self._books.writes(settlement, self.keys)
         writes, self._writes = self._writes, []
         return writes
 
@@ -402,114 +402,17 @@ class KeptWatch:
             )
         )
 
-    def _store_books(self, settlement: Settlement) -> None:
-        for number in range(self._stored_keys, len(self.keys)):
-            self._writes.append(
-                ("INSERT OR REPLACE INTO groups VALUES (?, ?, ?)", (self.number, number, self.keys[number]))
-            )
-        self._stored_keys = len(self.keys)
-        resolver = settlement.resolver
-        stored, now = self._stored, (settlement.settled, settlement.membership)
-        if resolver.touched or stored != now:
-            self._stored = now
-            policy = getattr(resolver, "policy", None)
-            clock = int(policy.clock[0]) if isinstance(policy, LeastRecentlyUsed) else 0
-            self._writes.append(
-                (
-                    "UPDATE watches SET settled = ?, versions = ?, clock = ? WHERE number = ?",
-                    (settlement.settled, pack(resolver.versions), clock, self.number),
-                )
-            )
-        if stored is None or stored[1] != settlement.membership:  # seldom, and as long as there are sites
-            self._writes.append(
-                (
-                    "UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?",
-                    (
-                        json.dumps(settlement.standing), json.dumps(settlement.sessions), json.dumps(settlement.left),
-                        self.number,
-                    ),
-                )
-            )  # fmt: skip
-        books = resolver.books
-        for site in sorted(resolver.touched):
-            policy = getattr(resolver, "policy", None)
-            used = policy.used[site] if isinstance(policy, LeastRecentlyUsed) and site < len(policy.used) else None
-            self._writes.append(
-                (
-                    "INSERT OR REPLACE INTO books VALUES (?, ?, ?, ?, ?, ?)",
-                    (
-                        self.number, site, pack(books.collected[site]), pack(books.weights[site]),
-                        pack(books.slack[site]), None if used is None else pack(used),
-                    ),
-                )
-            )  # fmt: skip
-        resolver.touched.clear()
-
-    def _store_estate(self, estate: Estate) -> None:
-        """A paused watch keeps what it will go on from."""
-        self._writes.append(
-            (
-                "UPDATE watches SET roster = ?, gone = ? WHERE number = ?",
-                (json.dumps(estate.roster), json.dumps(estate.left), self.number),
-            )
-        )
-        for site in estate.roster:
-            collected, weights = estate.collected[site], estate.weights[site]
-            kept = (self.number, site, pack(collected), pack(weights), pack(np.zeros_like(collected)), None)
-            self._writes.append(("INSERT OR REPLACE INTO books VALUES (?, ?, ?, ?, ?, ?)", kept))
-        for number, key in enumerate(self.keys):
-            self._writes.append(("INSERT OR REPLACE INTO groups VALUES (?, ?, ?)", (self.number, number, key)))
-        self._stored_keys = len(self.keys)
-
-    def _restore_estate(
-        self, row: Mapping[str, Any], books: Mapping[int, tuple[bytes, bytes, bytes, bytes | None]]
-    ) -> None:
-        roster = json.loads(row["roster"])
-        if not roster:
-            return
-        known = {site: (unpack(books[site][0]), unpack(books[site][1])) for site in roster}
-        groups = max(len(collected) for collected, _ in known.values())
-        dimension = next(iter(known.values()))[0].shape[1]
-        collected = np.zeros((max(roster) + 1, groups, dimension))
-        weights = np.zeros((max(roster) + 1, groups))
-        for site, (vectors, heft) in known.items():
-            collected[site, : len(vectors)], weights[site, : len(heft)] = vectors, heft
-        left = {int(site): session for site, session in json.loads(row["gone"]).items()}
-        self.estate = Estate(tuple(roster), left, collected, weights)
-        self._stored_keys = len(self.keys)
-
-    def resume(
-        self, row: Mapping[str, Any], books: Mapping[int, tuple[bytes, bytes, bytes, bytes | None]], now: float
-    ) -> None:
+    def resume(self, row: Mapping[str, Any], books: StoredBooks, now: float) -> None:
         """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""
+        self.full_from = {int(site): pane for site, pane in json.loads(row["full_from"]).items()}
+        self._books.know(len(self.keys))
         settlement = self.settlement
         if settlement is None or row["settled"] is None:
-            self._restore_estate(row, books)
+            self.estate = stored_estate(row, books)
             return
-        self._stored_keys = len(self.keys)
-        self.full_from = {int(site): pane for site, pane in json.loads(row["full_from"]).items()}
-        resolver = settlement.resolver
-        versions = unpack(row["versions"])
-        resolver.grow(len(versions))
-        resolver.versions[: len(versions)] = versions
-        policy = getattr(resolver, "policy", None)
-        for site, (collected, weights, slack, used) in books.items():
-            known = unpack(collected)
-            groups = len(known)
-            resolver.books.collected[site, :groups] = known
-            resolver.books.weights[site, :groups] = unpack(weights)
-            resolver.books.slack[site, :groups] = unpack(slack)
-            if isinstance(policy, LeastRecentlyUsed) and used is not None:
-                policy.took_part(site, np.empty(0, dtype=np.int64), np.empty(0))
-                recency = unpack(used)
-                policy.used[site, : len(recency)] = recency
-        if isinstance(policy, LeastRecentlyUsed):
-            policy.clock[0] = row["clock"]
-        sessions = {int(site): session for site, session in json.loads(row["sessions"]).items()}
-        left = {int(site): session for site, session in json.loads(row["gone"]).items()}
-        settlement.resume(row["settled"], json.loads(row["roster"]), sessions, left, now)
+        resume(settlement, row, books, now)
         if settlement.roster:
-            zones = resolver.zones
+            zones = settlement.resolver.zones
             self.answered = Answer(
                 settlement.settled, State.VALID, zones.answer.astype(np.int64), zones.estimate.copy(), settlement.roster
             )

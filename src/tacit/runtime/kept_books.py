@@ -1,0 +1,116 @@
+"""What of a watch's books is stored, as it changes, and how a settlement goes on from it after a crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.protocols.policies import LeastRecentlyUsed
+from tacit.protocols.settlement import Estate, Settlement
+from tacit.runtime.store import Write, pack, unpack
+
+__all__ = ["KeptBooks", "StoredBooks", "resume", "stored_estate"]
+
+StoredBooks = Mapping[int, tuple[bytes, bytes, bytes, bytes | None]]
+"""By site: what was collected, weights, slack, and when it was last asked for each group."""
+
+_BOOKS = "INSERT OR REPLACE INTO books VALUES (?, ?, ?, ?, ?, ?)"
+_GROUPS = "INSERT OR REPLACE INTO groups VALUES (?, ?, ?)"
+
+
+class KeptBooks:
+    """Knows what of one watch, by its number, is stored already."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
+        self._keys = 0
+
+    def know(self, keys: int) -> None:
+        """So many groups are stored."""
+        self._keys = keys
+
+    def writes(self, settlement: Settlement, keys: Sequence[str]) -> list[Write]:
+        """What changed since the last time; the resolver's touched sites are taken."""
+        writes, resolver = self._group_writes(keys), settlement.resolver
+        policy = getattr(resolver, "policy", None)
+        recency = policy if isinstance(policy, LeastRecentlyUsed) else None
+        stored, now = self._stored, (settlement.settled, settlement.membership)
+        if resolver.touched or stored != now:
+            self._stored = now
+            clock = 0 if recency is None else int(recency.clock[0])
+            values = (settlement.settled, pack(resolver.versions), clock, self._number)
+            writes.append(("UPDATE watches SET settled = ?, versions = ?, clock = ? WHERE number = ?", values))
+        if stored is None or stored[1] != settlement.membership:  # seldom, and as long as there are sites
+            members = (settlement.standing, settlement.sessions, settlement.left)
+            who = (*map(json.dumps, members), self._number)
+            writes.append(("UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?", who))
+        books = resolver.books
+        for site in sorted(resolver.touched):
+            known = recency is not None and site < len(recency.used)
+            used = pack(recency.used[site]) if recency is not None and known else None
+            vectors = (pack(books.collected[site]), pack(books.weights[site]), pack(books.slack[site]))
+            writes.append((_BOOKS, (self._number, site, *vectors, used)))
+        resolver.touched.clear()
+        return writes
+
+    def estate_writes(self, estate: Estate, keys: Sequence[str]) -> list[Write]:
+        """A paused watch keeps what it will go on from."""
+        writes = self._group_writes(keys)
+        who = (json.dumps(estate.roster), json.dumps(estate.left), self._number)
+        writes.append(("UPDATE watches SET roster = ?, gone = ? WHERE number = ?", who))
+        for site in estate.roster:
+            collected, weights = estate.collected[site], estate.weights[site]
+            vectors = (pack(collected), pack(weights), pack(np.zeros_like(collected)))
+            writes.append((_BOOKS, (self._number, site, *vectors, None)))
+        return writes
+
+    def _group_writes(self, keys: Sequence[str]) -> list[Write]:
+        fresh = range(self._keys, len(keys))
+        self._keys = len(keys)
+        return [(_GROUPS, (self._number, number, keys[number])) for number in fresh]
+
+
+def stored_estate(row: Mapping[str, Any], books: StoredBooks) -> Estate | None:
+    """What a paused watch goes on from, if it ever ran."""
+    roster = json.loads(row["roster"])
+    if not roster:
+        return None
+    known = {site: (unpack(books[site][0]), unpack(books[site][1])) for site in roster}
+    groups = max(len(collected) for collected, _ in known.values())
+    dimension = next(iter(known.values()))[0].shape[1]
+    collected = np.zeros((max(roster) + 1, groups, dimension))
+    weights = np.zeros((max(roster) + 1, groups))
+    for site, (vectors, heft) in known.items():
+        collected[site, : len(vectors)], weights[site, : len(heft)] = vectors, heft
+    return Estate(tuple(roster), _by_site(row["gone"]), collected, weights)
+
+
+def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, now: float) -> None:
+    """Let a fresh settlement go on; ``row`` is the watch's."""
+    resolver = settlement.resolver
+    versions = unpack(row["versions"])
+    resolver.grow(len(versions))
+    resolver.versions[: len(versions)] = versions
+    policy = getattr(resolver, "policy", None)
+    for site, (collected, weights, slack, used) in books.items():
+        known = unpack(collected)
+        groups = len(known)
+        resolver.books.collected[site, :groups] = known
+        resolver.books.weights[site, :groups] = unpack(weights)
+        resolver.books.slack[site, :groups] = unpack(slack)
+        if isinstance(policy, LeastRecentlyUsed) and used is not None:
+            policy.took_part(site, np.empty(0, dtype=np.int64), np.empty(0))
+            recency = unpack(used)
+            policy.used[site, : len(recency)] = recency
+    if isinstance(policy, LeastRecentlyUsed):
+        policy.clock[0] = row["clock"]
+    roster, sessions, left = json.loads(row["roster"]), _by_site(row["sessions"]), _by_site(row["gone"])
+    settlement.resume(row["settled"], roster, sessions, left, now)
+
+
+def _by_site(text: str) -> dict[int, int]:
+    return {int(site): value for site, value in json.loads(text).items()}

@@ -16,8 +16,9 @@ from tacit.recording.stream import Recording
 from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.kept_watch import Tuning
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.runtime.store import Store
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import encode, open_envelope

@@ -21,8 +21,9 @@ from tacit.runtime.config_tables import Table, source_of
 from tacit.runtime.link_thread import HeldLink, LinkThread
 from tacit.runtime.locks import hold
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import Witness
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls, TlsFiles

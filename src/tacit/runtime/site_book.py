@@ -1,0 +1,112 @@
+"""Which watches a site keeps, and their windows: they come and go; watches that need the same windows share them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from tacit.language.schema_check import check_columns
+from tacit.language.sentence import parse_watch
+from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
+from tacit.vocabulary import OptionError, TacitError
+from tacit.wire.codec import open_envelope
+from tacit.wire.control import Install
+
+__all__ = ["Book"]
+
+_log = logging.getLogger(__name__)
+
+
+class Book:
+    """The watches of a site by their numbers. It restores itself from the site's store; use it under the agent's lock.
+
+    A watch that cannot be kept here is in ``problems``, with the reason, and not in ``watches``.
+    """
+
+    def __init__(self, store: SiteStore, tables: Mapping[str, SiteTable], witness: Witness | None = None) -> None:
+        self.store, self.tables, self.witness = store, tables, witness
+        self.watches: dict[int, SiteWatch] = {}
+        self.problems: dict[int, str] = {}
+        self.data: dict[str, WatchData] = {}
+        self._installs: dict[int, Install] = {}
+        for number, envelope, settled in store.watches():
+            _, _, message = open_envelope(envelope)
+            assert isinstance(message, Install)
+            self._take(number, message)
+            if number in self.watches:
+                self.watches[number].settled = settled
+
+    def install(self, number: int, install: Install, envelope: bytes) -> bool:
+        """Take a watch over from the coordinator; False when nothing is new about it."""
+        known = self._installs.get(number)
+        if known is not None and known.text == install.text and (known.measure is None) == (install.measure is None):
+            return False
+        self.store.install(number, envelope)
+        self._take(number, install)
+        return True
+
+    def _take(self, number: int, install: Install) -> None:
+        """Understand a watch; one that cannot be kept here is a problem."""
+        self._installs[number] = install
+        self.problems.pop(number, None)
+        try:
+            before = self.watches.get(number)
+            plan = parse_watch(install.text)
+            if plan.table not in self.tables:
+                raise OptionError(f"this site has no table named {plan.table}")
+            check_columns(plan, self.tables[plan.table].columns)
+            key = data_key(plan)
+            if key not in self.data:  # watches that need the same windows share them
+                self.data[key] = WatchData(plan, self.store.pieces(scope_of(key)))
+            watch = SiteWatch(number, install, plan, self.data[key], witness=self.witness)
+            if before is not None:
+                watch.settled = before.settled
+            self.watches[number] = watch
+        except TacitError as error:
+            self.problems[number] = str(error)
+            _log.error("watch %s cannot be kept at this site: %s", install.name, error)
+
+    def forget_all_but(self, numbers: Iterable[int]) -> None:
+        """Only these watches are left."""
+        keep = set(numbers)
+        gone = [number for number in self._installs if number not in keep]
+        for number in gone:
+            del self._installs[number]
+            self.problems.pop(number, None)
+            self.watches.pop(number, None)
+        self.store.forget(gone, ())
+        # Windows stay until the next batch: an altered watch comes under a new number at once, and wants them.
+
+    def forget_data(self) -> None:
+        """Windows that no watch needs go."""
+        used = {watch.data.key for watch in self.watches.values()}
+        gone = [data for key, data in self.data.items() if key not in used]
+        for data in gone:
+            del self.data[data.key]
+        self.store.forget((), [data.scope for data in gone])
+
+    def of(self, table: str) -> list[WatchData]:
+        """The windows of a table."""
+        return [data for data in self.data.values() if data.plan.table == table]
+
+    def is_measured(self, data: WatchData) -> bool:
+        """Is every watch on these windows measured, so that no sample is needed?"""
+        watches = [watch for watch in self.watches.values() if watch.data is data]
+        return bool(watches) and all(watch.install.measure is not None for watch in watches)
+
+    def settle(self, data: WatchData) -> None:
+        """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
+        keeper = data.keeper
+        if keeper.closed is None:
+            return
+        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
+        oldest = keeper.closed - HISTORY
+        if all(each.machine is not None for each in sharing):
+            settled = [each.machine.settled for each in sharing if each.machine is not None]
+            # Others may have gone on without this site: what they settled it must still close itself, to count it.
+            oldest = max(oldest, min([*settled, keeper.closed]))
+        elif keeper.oldest is None or oldest <= keeper.oldest:
+            return
+        keeper.settle(oldest)

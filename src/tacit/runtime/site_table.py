@@ -1,0 +1,29 @@
+"""A table at a site, as its agent sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacit.runtime.pane_clock import TableClock
+
+if TYPE_CHECKING:
+    from tacit.pipelines.batches import Batch
+
+__all__ = ["SiteTable"]
+
+
+@dataclass(slots=True)
+class SiteTable:
+    """A table at a site: its columns, its clock, and, where there is one, its history between two instants."""
+
+    name: str
+    columns: Mapping[str, str]
+    clock: TableClock
+    history: Callable[[int, int], Batch] | None = None
+    busy: bool = False  # a batch is being computed
+    elsewhere_us: int | None = None  # how far the furthest site is
+    idle_since_us: int | None = None
+    rows: int = 0
+    no_time: int = 0

@@ -216,7 +216,7 @@ class SiteAgent:
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
         for work in works:
             data = work.data
-            if data.key not in self._book.data:
+            if self._book.data.get(data.key) is not data:
                 continue
             if work.drawn:
                 data.draw(work.drawn)
@@ -256,6 +256,9 @@ class SiteAgent:
             self._book.settle(data)
         if not moved and place is None:
             return False
+        number = self.store.last_batch(table.name) if place is None else place[2]
+        for data in here:
+            data.batch = number
         changes = {data.scope: data.changes() for data in here}
         changes[f"table:{table.name}"] = table.clock.changes()
         settled = {n: watch.machine.settled for n, watch in self.watches.items() if watch.machine is not None}

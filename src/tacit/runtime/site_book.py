@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 
+from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.runtime.site_store import SiteStore
@@ -31,12 +32,15 @@ class Book:
         self.problems: dict[int, str] = {}
         self.data: dict[str, WatchData] = {}
         self._installs: dict[int, Install] = {}
+        self._keys: dict[int, str] = {}  # of the windows that a watch needs, also of one that is a problem
         for number, envelope, settled in store.watches():
             _, _, message = open_envelope(envelope)
             assert isinstance(message, Install)
-            self._take(number, message)
+            self._take(number, message, restore=True)
             if number in self.watches:
                 self.watches[number].settled = settled
+        used = {scope_of(key) for key in self._keys.values()}
+        store.forget((), [scope for scope in store.scopes("data:") if scope not in used])
 
     def install(self, number: int, install: Install, envelope: bytes) -> bool:
         """Take a watch over from the coordinator; False when nothing is new about it."""
@@ -47,8 +51,12 @@ class Book:
         self._take(number, install)
         return True
 
-    def _take(self, number: int, install: Install) -> None:
-        """Understand a watch; one that cannot be kept here is a problem."""
+    def _take(self, number: int, install: Install, *, restore: bool = False) -> None:
+        """Understand a watch; one that cannot be kept here is a problem.
+
+        Windows are restored at the start of the site only: what was saved of windows that are not in memory lacks the
+        rows that were read since.
+        """
         self._installs[number] = install
         self.problems.pop(number, None)
         try:
@@ -56,10 +64,10 @@ class Book:
             plan = parse_watch(install.text)
             if plan.table not in self.tables:
                 raise OptionError(f"this site has no table named {plan.table}")
+            self._keys[number] = key = data_key(plan)
             check_columns(plan, self.tables[plan.table].columns)
-            key = data_key(plan)
             if key not in self.data:  # watches that need the same windows share them
-                self.data[key] = WatchData(plan, self.store.pieces(scope_of(key)))
+                self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
             watch = SiteWatch(number, install, plan, self.data[key], witness=self.witness)
             if before is not None:
                 watch.settled = before.settled
@@ -68,12 +76,23 @@ class Book:
             self.problems[number] = str(error)
             _log.error("watch %s cannot be kept at this site: %s", install.name, error)
 
+    def _restored(self, plan: WatchPlan) -> WatchData | None:
+        """Windows as they were saved; None where there are none, or where the table was read on without them."""
+        saved = self.store.pieces(scope_of(data_key(plan)))
+        data = WatchData(plan, saved) if saved else None
+        return data if data is not None and data.batch == self.store.last_batch(plan.table) else None
+
+    def _empty(self, plan: WatchPlan) -> WatchData:
+        self.store.forget((), [scope_of(data_key(plan))])
+        return WatchData(plan)
+
     def forget_all_but(self, numbers: Iterable[int]) -> None:
         """Only these watches are left."""
         keep = set(numbers)
         gone = [number for number in self._installs if number not in keep]
         for number in gone:
             del self._installs[number]
+            self._keys.pop(number, None)
             self.problems.pop(number, None)
             self.watches.pop(number, None)
         self.store.forget(gone, ())

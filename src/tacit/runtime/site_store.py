@@ -56,6 +56,11 @@ class SiteStore:
         ).fetchone()
         return row
 
+    def last_batch(self, table: str) -> int | None:
+        """The number of that micro-batch."""
+        known = self.batch_of(table)
+        return None if known is None else known[1]
+
     def has_batch(self, table: str, checkpoint: str, number: int) -> bool:
         """Is this micro-batch in the windows already? OptionError when it does not fit what is here."""
         known = self.batch_of(table)
@@ -82,6 +87,11 @@ class SiteStore:
         """All that was saved under a scope."""
         rows = self._database.execute("SELECT key, blob FROM pieces WHERE scope = ?", (scope,))
         return {key: bytes(blob) for key, blob in rows}
+
+    def scopes(self, prefix: str) -> list[str]:
+        """The scopes with this beginning under which something is saved."""
+        rows = self._database.execute("SELECT DISTINCT scope FROM pieces")
+        return [scope for (scope,) in rows if scope.startswith(prefix)]
 
     def watches(self) -> list[tuple[int, bytes, int | None]]:
         """The watches that the coordinator installed, as it said them, and how far each was settled."""

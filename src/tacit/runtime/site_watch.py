@@ -54,6 +54,7 @@ class WatchData:
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self.plan, self.key = plan, data_key(plan)
         self.events = self.panes = self.late = 0
+        self.batch: int | None = None  # the last one of its table when it was saved
         self.centres: list[float | None] = [None] * len(plan.centres)
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
@@ -107,7 +108,7 @@ class WatchData:
         """What is to be saved."""
         record = {
             "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
-            "waiting": self.waiting,
+            "waiting": self.waiting, "batch": self.batch,
         }  # fmt: skip
         changes = [*self.keeper.changes(), Change("own", pack_record(record))]
         if self.sample is not None:
@@ -117,7 +118,7 @@ class WatchData:
 
     def _restore(self, saved: dict[str, bytes]) -> None:
         record: dict[str, Any] = unpack_record("own", saved["own"])
-        self.centres, self.waiting = record["centres"], record["waiting"]
+        self.centres, self.waiting, self.batch = record["centres"], record["waiting"], record.get("batch")
         self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
         if "sample" in saved:
             d, k = len(self.plan.statistics), len(self.plan.centres)

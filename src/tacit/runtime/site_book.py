@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
@@ -45,7 +47,7 @@ class Book:
     def install(self, number: int, install: Install, envelope: bytes) -> bool:
         """Take a watch over from the coordinator; False when nothing is new about it."""
         known = self._installs.get(number)
-        if known is not None and known.text == install.text and (known.measure is None) == (install.measure is None):
+        if known is not None and _alike(known, install):
             return False
         self.store.install(number, envelope)
         self._take(number, install)
@@ -129,3 +131,14 @@ class Book:
         elif keeper.oldest is None or oldest <= keeper.oldest:
             return
         keeper.settle(oldest)
+
+
+def _alike(one: Install, other: Install) -> bool:
+    """Does a watch go on as it was? A coordinator that was reset gives the same numbers and may measure otherwise."""
+    if (one.text, one.protocol, one.paused, one.begin) != (other.text, other.protocol, other.paused, other.begin):
+        return False
+    if one.measure is None or other.measure is None:
+        return one.measure is other.measure
+    return np.array_equal(one.measure.centres, other.measure.centres) and np.array_equal(
+        one.measure.units, other.measure.units
+    )

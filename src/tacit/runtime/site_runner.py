@@ -33,17 +33,21 @@ if TYPE_CHECKING:
     from tacit.pipelines.batches import SparkBatch
     from tacit.pipelines.streaming import StreamingTable
 
-__all__ = ["SiteRunner", "SparkHost"]
+__all__ = ["SiteRunner", "SparkGoneError", "SparkHost"]
 
 _log = logging.getLogger(__name__)
 
-_RESTARTS = 5  # of a Spark that dies again within a minute; more, and it is not the machine's bad luck
-_RECENT_S = 60.0
+_DEATHS = 5  # in a row, of a Spark that lives for less than a minute: then it is not the machine's bad luck
+_SHORT_S = 60.0
 _DYING_S = 3.0
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class SparkGoneError(MachineError):
+    """Spark died again and again, or could not be started: nobody tries any more."""
 
 
 class SparkHost:
@@ -53,7 +57,9 @@ class SparkHost:
         self.settings, self.packages = settings, (*settings.packages, *packages)
         self.generation = 0
         self._session: Any = None
-        self._deaths: list[float] = []
+        self._deaths = 0  # in a row, each after a short life; a start that failed is one
+        self._started = 0.0
+        self._gave_up: SparkGoneError | None = None
         self._lock = threading.Lock()
 
     def session(self) -> Any:
@@ -61,17 +67,18 @@ class SparkHost:
         from tacit.pipelines.session import close_session, java_alive, open_session
 
         with self._lock:
+            if self._gave_up is not None:
+                raise self._gave_up
             if self._session is not None and java_alive(self._session):
                 return self._session
             if self._session is not None:
-                now = time.monotonic()
-                self._deaths = [each for each in self._deaths if now - each < _RECENT_S] + [now]
-                if len(self._deaths) > _RESTARTS:
-                    raise MachineError(f"Spark died {len(self._deaths)} times within a minute; run: tacit doctor")
-                _log.warning("Spark's Java has died; it is started anew")
                 with suppress(Exception):
                     close_session(self._session)
                 self._session = None
+                if time.monotonic() - self._started >= _SHORT_S:
+                    self._deaths = 0
+                self._died("its Java ended by itself")
+                _log.warning("Spark's Java has died; it is started anew")
             master = self.settings.master
             local = master.startswith("local")
             cores: Any = "*"
@@ -81,14 +88,28 @@ class SparkHost:
             conf = {key: _text(value) for key, value in self.settings.conf.items()}
             here = threading.current_thread() is threading.main_thread()
             on_interrupt = signal.getsignal(signal.SIGINT) if here else None
-            self._session = open_session(
-                "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
-                packages=tuple(dict.fromkeys(self.packages)),
-            )  # fmt: skip
+            try:
+                self._session = open_session(
+                    "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
+                    packages=tuple(dict.fromkeys(self.packages)),
+                )  # fmt: skip
+            except Exception as error:
+                self._died(str(error))
+                raise
+            self._started = time.monotonic()
             if on_interrupt is not None:  # PySpark puts its own in the place, and whoever runs this has one
                 signal.signal(signal.SIGINT, on_interrupt)
             self.generation += 1
             return self._session
+
+    def _died(self, why: str) -> None:
+        self._deaths += 1
+        if self._deaths >= _DEATHS:
+            self._gave_up = SparkGoneError(
+                f"Spark died or did not start {self._deaths} times in a row, each within a minute ({why}); run: tacit"
+                " doctor"
+            )
+            raise self._gave_up
 
     def alive(self) -> bool:
         """Is Java there?"""
@@ -185,11 +206,21 @@ class SiteRunner:
                     error = table.failure()
                     if error is not None and self.host.alive():
                         raise error
+        except SparkGoneError as error:
+            self._fail(error)
         except TacitError as error:
-            if self.host.ends():
-                return  # seen again, and mended, at the next look
-            self.failure, self.status = error, "failed"
-            _log.error("site %s: %s", self.name, error)
+            if not self.host.ends():  # else it is seen again, and mended, at the next look
+                self._fail(error)
+
+    def _fail(self, error: TacitError) -> None:
+        """This site cannot go on. It hangs up: as long as it was heard of, its answers would pass for good ones."""
+        self.failure, self.status = error, "failed"
+        _log.error("site %s: %s", self.name, error)
+        self._end.set()
+        if self._link is not None:
+            self._link.stop()
+        if self.agent is not None:
+            self.agent.link_down()
 
     def stop(self) -> None:
         """Stop reading and hang up. What was not finished comes again after the next start."""
@@ -292,6 +323,4 @@ class SiteRunner:
             except Exception as error:
                 if self._end.is_set():
                     return
-                self.failure = error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}")
-                _log.error("site %s: %s", self.name, error)
-                return
+                self._fail(error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}"))

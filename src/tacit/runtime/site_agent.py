@@ -21,7 +21,7 @@ from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, Witness
-from tacit.runtime.site_work import Work, begin, compute
+from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history
 from tacit.runtime.speech import Speech, claims_more
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
@@ -199,33 +199,28 @@ class SiteAgent:
     def take_batch(self, table_name: str, checkpoint: str, number: int, batch: Batch) -> None:
         """A micro-batch of a table. When this returns it is saved, and Spark may go on."""
         table = self.tables[table_name]
-        with self._lock:
-            if self.store.has_batch(table_name, checkpoint, number):
-                return
-            self._book.forget_data()
-            works = [begin(table, data) for data in self._book.of(table_name)]
-            measured = {work.data.key for work in works if self._book.is_measured(work.data)}
-            table.busy = True
-        try:
-            compute(table, works, batch, measured)
+        with table.work:
             with self._lock:
-                self._add(table, works, batch, (table_name, checkpoint, number))
-        finally:
-            table.busy = False
+                if self.store.has_batch(table_name, checkpoint, number):
+                    return
+                self._book.forget_data()
+                works = [begin(table, data) for data in self._book.of(table_name)]
+                measured = {work.data.key for work in works if self._book.is_measured(work.data)}
+                table.busy = True
+            try:
+                compute(table, works, batch, measured)
+                with self._lock:
+                    self._add(table, works, batch, (table_name, checkpoint, number))
+            finally:
+                table.busy = False
+
+    def _put(self, works: Sequence[Work]) -> None:
+        for work in works:
+            if self._book.data.get(work.data.key) is work.data:  # else its watches went meanwhile
+                work.add()
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
-        for work in works:
-            data = work.data
-            if self._book.data.get(data.key) is not data:
-                continue
-            if work.drawn:
-                data.draw(work.drawn)
-            if work.history is not None and work.start_us is not None:
-                data.backfill(work.history, work.start_us)
-            if work.sample is not None:
-                data.add_sample(*work.sample)
-            if work.deltas is not None:
-                data.add(work.deltas)
+        self._put(works)
         table.clock.saw(batch.max_time)
         table.rows += batch.rows
         table.no_time += batch.no_time
@@ -233,6 +228,21 @@ class SiteAgent:
         self._close(table, place)
         self._beat(table.name)
         self._speech.flush()
+
+    def wants_history(self, table_name: str) -> bool:
+        """Has the table watches whose history is not read yet? A batch does it, or ``fill`` where none comes."""
+        with self._lock:
+            return any(wants_history(self.tables[table_name], data) for data in self._book.of(table_name))
+
+    def fill(self, table_name: str) -> None:
+        """Read the history of watches that came while a table is idle. Spark works, and may take its time."""
+        table = self.tables[table_name]
+        with table.work:
+            with self._lock:
+                works = [begin(table, data) for data in self._book.of(table_name) if wants_history(table, data)]
+            compute_history(table, works)
+            with self._lock:
+                self._put(works)
 
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
@@ -242,9 +252,10 @@ class SiteAgent:
         for data in here if reached is not None else ():
             assert reached is not None
             if data.waiting:
-                if place is not None:  # it came while this batch was computed, and begins with the next
+                # One that came while this batch was computed begins with the next; history is read outside of the lock.
+                if place is not None or wants_history(table, data):
                     continue
-                begin(table, data)
+                begin(table, data).add()
             before = data.keeper.closed
             closing = data.keeper.close_through(reached)
             for pane in closing[-HISTORY:]:  # a clock may leap over years

@@ -162,6 +162,7 @@ class SiteRunner:
         self._link: HeldLink | None = None
         self._said = ""
         self._reading = False
+        self._filler: threading.Thread | None = None
         self._end = threading.Event()
         self._timer = threading.Thread(target=self._beat, name=f"tacit-{name}", daemon=True)
 
@@ -275,6 +276,15 @@ class SiteRunner:
             history = partial(self._history, table)
         return SiteTable(name, dict(self._tables[name].columns), clock, history)
 
+    def _fill(self, name: str) -> None:
+        """Read history beside the heartbeats, which go on."""
+        assert self.agent is not None
+        try:
+            self.agent.fill(name)
+        except Exception as error:
+            if not self._end.is_set() and not self.host.ends():  # else it is tried again
+                self._fail(error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}"))
+
     def _history(self, table: Table, lo_us: int, hi_us: int) -> SparkBatch:
         from tacit.pipelines.history import read_history
 
@@ -320,6 +330,10 @@ class SiteRunner:
             idle = {name: self._reading and table.is_idle() for name, table in self._tables.items()}
             try:
                 self.agent.tick(idle)
+                for name in (name for name, is_idle in idle.items() if is_idle and self.agent.wants_history(name)):
+                    if self._filler is None or not self._filler.is_alive():
+                        self._filler = threading.Thread(target=self._fill, args=(name,), daemon=True)
+                        self._filler.start()
             except Exception as error:
                 if self._end.is_set():
                     return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tacit.runtime.pane_clock import TableClock
@@ -27,3 +28,4 @@ class SiteTable:
     idle_since_us: int | None = None
     rows: int = 0
     no_time: int = 0
+    work: threading.Lock = field(default_factory=threading.Lock)  # one batch, or one look at the history, at a time

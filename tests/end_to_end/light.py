@@ -32,7 +32,7 @@ class _Rows:
     def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
         return (None,) * len(plan.centres)
 
-    def pane_deltas(self, wanted):
+    def pane_outcomes(self, wanted):
         one = np.array([self.rows])
         return [
             PaneDeltas(

@@ -52,7 +52,7 @@ class RecordedBatch:
             return np.zeros(len(self._at), dtype=np.int64), ("",)
         return self._recording.group[self._at].astype(np.int64), self._recording.groups
 
-    def pane_deltas(self, wanted) -> list[PaneDeltas]:
+    def pane_outcomes(self, wanted) -> list[PaneDeltas]:
         found = []
         for plan, centres, length in wanted:
             group, keys = self._keys()

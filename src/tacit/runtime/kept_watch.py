@@ -122,6 +122,8 @@ class KeptWatch:
     def link_up(self, site: int) -> None:
         """A site's stream is new: it knows no numbers of groups."""
         self._told[site] = 0
+        if site in self.offers and self.offers[site].problem:
+            del self.offers[site]  # if it still is one, the site says so again
 
     def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
         """One message from a site."""
@@ -305,8 +307,11 @@ class KeptWatch:
         """What a site has seen of this watch so far."""
         self.counts[site] = counts
         self._counted = True
-        if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
-            self.full_from[site] = counts.full_from
+        if self.full_from.get(site) != counts.full_from:
+            if counts.full_from is None:  # it began anew with empty windows
+                del self.full_from[site]
+            else:
+                self.full_from[site] = counts.full_from
             self._fuller = True
             self._fills_anew += 1
 

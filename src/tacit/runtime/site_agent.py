@@ -179,12 +179,15 @@ class SiteAgent:
     # Watches come and go
 
     def _install(self, number: int, install: Install, envelope: bytes) -> None:
-        if not self._book.install(number, install, envelope):
-            return
-        if number in self.watches:
+        new = self._book.install(number, install, envelope)
+        if number in self.problems:
+            self._say_problem(number)
+        elif new:
             self._start(self.watches[number])
             self._offer(self.watches[number])
-        elif self._speech.up and self.number is not None:
+
+    def _say_problem(self, number: int) -> None:
+        if self._speech.up and self.number is not None:
             self._speech.put(number, Offer(self.number, None, NEVER, self.problems[number], None))
 
     def _start(self, watch: SiteWatch) -> None:
@@ -216,8 +219,13 @@ class SiteAgent:
 
     def _put(self, works: Sequence[Work]) -> None:
         for work in works:
-            if self._book.data.get(work.data.key) is work.data:  # else its watches went meanwhile
+            if self._book.data.get(work.data.key) is not work.data:  # its watches went meanwhile
+                continue
+            if work.problem is None:
                 work.add()
+            else:
+                for number in self._book.give_up(work.data, str(work.problem)):
+                    self._say_problem(number)
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
         self._put(works)
@@ -243,6 +251,7 @@ class SiteAgent:
             compute_history(table, works)
             with self._lock:
                 self._put(works)
+                self._speech.flush()
 
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""

@@ -35,6 +35,7 @@ class Book:
         self.data: dict[str, WatchData] = {}
         self._installs: dict[int, Install] = {}
         self._keys: dict[int, str] = {}  # of the windows that a watch needs, also of one that is a problem
+        self._given_up: set[int] = set()  # problems that came with the rows
         for number, envelope, settled in store.watches():
             _, _, message = open_envelope(envelope)
             assert isinstance(message, Install)
@@ -50,6 +51,9 @@ class Book:
         if known is not None and _alike(known, install):
             return False
         self.store.install(number, envelope)
+        if known is not None and known.text == install.text and number in self._given_up:
+            self._installs[number] = install
+            return False
         self._take(number, install)
         return True
 
@@ -61,6 +65,7 @@ class Book:
         """
         self._installs[number] = install
         self.problems.pop(number, None)
+        self._given_up.discard(number)
         try:
             before = self.watches.get(number)
             plan = parse_watch(install.text)
@@ -96,6 +101,7 @@ class Book:
             del self._installs[number]
             self._keys.pop(number, None)
             self.problems.pop(number, None)
+            self._given_up.discard(number)
             self.watches.pop(number, None)
         self.store.forget(gone, ())
         # Windows stay until the next batch: an altered watch comes under a new number at once, and wants them.
@@ -107,6 +113,21 @@ class Book:
         for data in gone:
             del self.data[data.key]
         self.store.forget((), [data.scope for data in gone])
+
+    def give_up(self, data: WatchData, why: str) -> list[int]:
+        """These windows lack rows that could not be computed: their watches are problems, until the site starts again.
+
+        Nothing more is said of such a watch, so that its lease runs out: its answer must not pass for that of all rows.
+        """
+        numbers = [number for number, watch in self.watches.items() if watch.data is data]
+        for number in numbers:
+            watch = self.watches.pop(number)
+            self.problems[number] = why
+            self._given_up.add(number)
+            _log.error("watch %s is not kept at this site any more: %s", watch.install.name, why)
+        del self.data[data.key]
+        self.store.forget((), [data.scope])
+        return numbers
 
     def of(self, table: str) -> list[WatchData]:
         """The windows of a table."""

@@ -5,13 +5,15 @@ Nothing is changed before Spark is done: a batch that dies on the way is begun a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.language.shape import SAMPLE
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import WatchData
+from tacit.vocabulary import InputError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Work:
     history: PaneDeltas | None = None
     begins: bool = False
     start_us: int | None = None
+    problem: InputError | None = None
 
     @property
     def centres(self) -> tuple[float, ...]:
@@ -73,32 +76,57 @@ def wants_history(table: SiteTable, data: WatchData) -> bool:
 
 
 def compute(table: SiteTable, works: Sequence[Work], batch: Batch, measured: Collection[str]) -> None:
-    """Let Spark work. Data whose key is among ``measured`` needs no sample."""
+    """Let Spark work. Data whose key is among ``measured`` needs no sample.
+
+    A row that one watch cannot be computed of is that watch's ``problem``, and of no other.
+    """
     for work in works:
         if None in work.data.centres:
-            work.drawn = batch.draw_centres(work.data.plan)
-    timed = [work for work in works if work.data.keeper.sub_us is not None]
+            with _told_by(work):
+                work.drawn = batch.draw_centres(work.data.plan)
+    timed = [work for work in works if work.data.keeper.sub_us is not None and work.problem is None]
     wanted = [(work.data.plan, work.centres, int(work.data.keeper.sub_us or 1)) for work in timed]
-    for work, deltas in zip(timed, batch.pane_deltas(wanted) if wanted else [], strict=True):
-        work.deltas = deltas
+    for work, outcome in zip(timed, batch.pane_outcomes(wanted) if wanted else [], strict=True):
+        if isinstance(outcome, InputError):
+            work.problem = outcome
+        else:
+            work.deltas = outcome
     for work in works:
-        if work.data.keeper.sub_us is None:
-            work.deltas = batch.row_block(work.data.plan, work.centres)
-        if work.data.key not in measured:
-            _compute_sample(work, batch)
+        if work.problem is None:
+            with _told_by(work):
+                if work.data.keeper.sub_us is None:
+                    work.deltas = batch.row_block(work.data.plan, work.centres)
+                if work.data.key not in measured:
+                    _compute_sample(work, batch)
     compute_history(table, works)
+    if any(work.problem is not None for work in works):
+        _ = batch.rows  # raises when it is the batch that cannot be read, and no watch is at fault
 
 
 def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
     """Let Spark read what lies before the start of windows that begin."""
     for work in works:
-        if work.start_us is None or table.history is None or not wants_history(table, work.data):
+        if work.start_us is None or work.problem is not None or not wants_history(table, work.data):
             continue
+        assert table.history is not None
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
-        before = table.history(work.start_us - int(plan.window.duration_us or work.start_us), work.start_us)
-        if not work.drawn and None in work.data.centres:
-            work.drawn = before.draw_centres(plan)
-        (work.history,) = before.pane_deltas([(plan, work.centres, sub_us)])
+        with _told_by(work):
+            before = table.history(work.start_us - int(plan.window.duration_us or work.start_us), work.start_us)
+            if not work.drawn and None in work.data.centres:
+                work.drawn = before.draw_centres(plan)
+            (outcome,) = before.pane_outcomes([(plan, work.centres, sub_us)])
+            if isinstance(outcome, InputError):
+                raise outcome
+            work.history = outcome
+
+
+@contextmanager
+def _told_by(work: Work) -> Iterator[None]:
+    """What the user's sentence or data cannot do is told by the work; what the machine cannot do is raised."""
+    try:
+        yield
+    except InputError as error:
+        work.problem = error
 
 
 def _compute_sample(work: Work, batch: Batch) -> None:

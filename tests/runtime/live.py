@@ -97,6 +97,8 @@ class Live:
     ) -> None:
         self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
         self.now = 0.0
+        self.wall_us = 1 << 60  # the sites' clock: later than all rows, unless a test turns it
+        self.clock = "event"
         self.published: dict[int, list] = {}
         self.alerts: list[dict] = []
         self.agents: dict[str, SiteAgent] = {}
@@ -126,10 +128,11 @@ class Live:
             self.link(name)
 
     def start_site(self, name: str) -> None:
-        table = SiteTable(self.table, self.columns, TableClock(0, "event", 0))
+        table = SiteTable(self.table, self.columns, TableClock(0, self.clock, 0))
         agent = SiteAgent(
             name, SiteStore(self.folder / name), [table], release="test",
-            say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True, wall_us=lambda: 0,
+            say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True,
+            wall_us=lambda: self.wall_us,
         )  # fmt: skip
         self.agents[name] = agent
         self.link(name)

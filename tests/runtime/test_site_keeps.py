@@ -94,3 +94,26 @@ def test_panes_that_passed_without_a_watch_are_not_valid(live: Live) -> None:
     feed(live, range(138, 160))
     assert said(live) == ("valid", pytest.approx(100, abs=0.5))
     assert not valid_panes(live) & set(range(129, 144))
+
+
+def test_a_row_of_the_future_does_not_stop_a_watch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    live = Live(tmp_path, SITES, "d", COLUMNS)
+    live.clock = "wall"
+    for name in SITES:
+        live.crash_site(name)
+    live.ask(TOTAL)
+    for second in range(100, 160, 10):
+        live.wall_us = (second + 10) * 1_000_000
+        seconds = [*range(second, second + 10), *([3_000_000_000] if second == 120 else [])]
+        live.batch("south", rows(TOTAL, seconds, 5))
+        live.batch("north", rows(TOTAL, range(second, second + 10), 5))
+        live.settle(12)
+    assert said(live) == ("valid", pytest.approx(100, abs=0.5))
+    assert live.ask("SHOW SITES")[0]["sites"][1]["late"] == 0
+    assert live.agents["south"].tables["d"].ahead == 1
+    assert [each.message for each in caplog.records if "ahead of this machine's clock" in each.message] != []
+    live.ask(OTHER)  # which begins as if that row had been a minute ahead
+    for second in range(160, 260, 10):
+        live.wall_us = (second + 10) * 1_000_000
+        feed(live, range(second, second + 10))
+    assert said(live, "other") == ("valid", pytest.approx(40, abs=0.5))

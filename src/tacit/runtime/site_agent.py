@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
+from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history
 from tacit.runtime.speech import Speech, claims_more
+from tacit.vocabulary.calendar import iso_time
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
     BeatsAnswer,
@@ -207,7 +209,7 @@ class SiteAgent:
                 if self.store.has_batch(table_name, checkpoint, number):
                     return
                 self._book.forget_data()
-                works = [begin(table, data) for data in self._book.of(table_name)]
+                works = [begin(table, data, self.wall_us()) for data in self._book.of(table_name)]
                 measured = {work.data.key for work in works if self._book.is_measured(work.data)}
                 table.busy = True
             try:
@@ -229,6 +231,7 @@ class SiteAgent:
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
         self._put(works)
+        self._warn_of_times(table, works, batch)
         table.clock.saw(batch.max_time)
         table.rows += batch.rows
         table.no_time += batch.no_time
@@ -236,6 +239,18 @@ class SiteAgent:
         self._close(table, place)
         self._beat(table.name)
         self._speech.flush()
+
+    def _warn_of_times(self, table: SiteTable, works: Sequence[Work], batch: Batch) -> None:
+        """Say once that there are rows with a time ahead of now."""
+        now, newest = self.wall_us(), batch.max_time
+        if newest is None or not table.clock.is_ahead(newest, now):
+            return
+        if not table.ahead:
+            _log.warning(
+                "table %s has rows with times up to %s, ahead of this machine's clock (%s): they count when their time"
+                " comes; correct the times, or the clock", table.name, iso_time(newest), iso_time(now),
+            )  # fmt: skip
+        table.ahead += max([1, *(work.rows_after(now + AHEAD_US) for work in works)])
 
     def wants_history(self, table_name: str) -> bool:
         """Has the table watches whose history is not read yet? A batch does it, or ``fill`` where none comes."""
@@ -247,7 +262,11 @@ class SiteAgent:
         table = self.tables[table_name]
         with table.work:
             with self._lock:
-                works = [begin(table, data) for data in self._book.of(table_name) if wants_history(table, data)]
+                works = [
+                    begin(table, data, self.wall_us())
+                    for data in self._book.of(table_name)
+                    if wants_history(table, data)
+                ]
             compute_history(table, works)
             with self._lock:
                 self._put(works)
@@ -264,7 +283,7 @@ class SiteAgent:
                 # One that came while this batch was computed begins with the next; history is read outside of the lock.
                 if place is not None or wants_history(table, data):
                     continue
-                begin(table, data).add()
+                begin(table, data, self.wall_us()).add()
             before = data.keeper.closed
             closing = data.keeper.close_through(reached)
             for pane in closing[-HISTORY:]:  # a clock may leap over years

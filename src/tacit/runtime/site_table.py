@@ -28,4 +28,5 @@ class SiteTable:
     idle_since_us: int | None = None
     rows: int = 0
     no_time: int = 0
+    ahead: int = 0  # rows that some watch counts and whose time is not to be believed
     work: threading.Lock = field(default_factory=threading.Lock)  # one batch, or one look at the history, at a time

@@ -42,6 +42,15 @@ class Work:
         chosen = (new if old is None else old for old, new in zip(self.data.centres, drawn, strict=True))
         return tuple(0.0 if centre is None else centre for centre in chosen)
 
+    def rows_after(self, time_us: int) -> int:
+        """How many rows lie in sub-panes that begin after an instant."""
+        deltas = self.deltas
+        if deltas is None:
+            return 0
+        if isinstance(deltas, RowBlock):
+            return int((deltas.t > time_us).sum())
+        return int(deltas.rows[deltas.sub * int(self.data.keeper.sub_us or 1) > time_us].sum())
+
     def add(self) -> None:
         """Put it into the windows."""
         data = self.data
@@ -59,10 +68,10 @@ class Work:
             data.add(self.deltas)
 
 
-def begin(table: SiteTable, data: WatchData) -> Work:
+def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
     """Where the data of a watch begins that came while rows flow: after the rows that passed without it."""
     work = Work(data, begins=data.waiting)
-    seen = table.clock.max_time
+    seen = table.clock.seen(now_us)
     if data.waiting and seen is not None:
         pane = data.keeper.pane_us
         work.start_us = (seen // pane + 1) * pane

@@ -117,3 +117,25 @@ def test_a_row_of_the_future_does_not_stop_a_watch(tmp_path: Path, caplog: pytes
         live.wall_us = (second + 10) * 1_000_000
         feed(live, range(second, second + 10))
     assert said(live, "other") == ("valid", pytest.approx(40, abs=0.5))
+
+
+def test_late_rows_of_an_altered_watch_are_counted_once(live: Live) -> None:
+    live.ask(TOTAL)
+    feed(live, range(100, 130))
+    feed(live, range(110, 114), sites=("south",))
+    for within in (0.25, 0.75):
+        live.ask(f"ALTER WATCH total SET WITHIN {within}")
+        live.settle(4)
+    assert {row["site"]: row["late"] for row in live.ask("SHOW SITES")[0]["sites"]} == {"north": 0, "south": 4}
+
+
+def test_rows_without_a_time_are_told_of_once(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    live.ask(TOTAL)
+    for begin in (100, 110):
+        batch = rows(TOTAL, range(begin, begin + 10), 5)
+        batch.no_time = 3
+        live.batch("south", batch)
+    assert [each.message for each in caplog.records if "without a time" in each.message] == [
+        "table d has rows without a time (3 in this batch), which count nowhere"
+    ]
+    assert live.agents["south"].tables["d"].no_time == 6

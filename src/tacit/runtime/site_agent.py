@@ -241,7 +241,11 @@ class SiteAgent:
         self._speech.flush()
 
     def _warn_of_times(self, table: SiteTable, works: Sequence[Work], batch: Batch) -> None:
-        """Say once that there are rows with a time ahead of now."""
+        """Say once that there are rows without a time, and once that there are rows with one ahead of now."""
+        if batch.no_time and not table.no_time:
+            _log.warning(
+                "table %s has rows without a time (%d in this batch), which count nowhere", table.name, batch.no_time
+            )
         now, newest = self.wall_us(), batch.max_time
         if newest is None or not table.clock.is_ahead(newest, now):
             return

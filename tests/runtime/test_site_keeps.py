@@ -139,3 +139,27 @@ def test_rows_without_a_time_are_told_of_once(live: Live, caplog: pytest.LogCapt
         "table d has rows without a time (3 in this batch), which count nowhere"
     ]
     assert live.agents["south"].tables["d"].no_time == 6
+
+
+def test_a_watch_counts_only_what_came_after_it(live: Live) -> None:
+    def centralised(name: str) -> int:
+        return live.ask(f"SHOW WATCH {name}")[0]["watch"]["cost"]["centralised"]["messages"]
+
+    live.ask(TOTAL)
+    feed(live, range(100, 130))
+    live.ask(TOTAL.replace("WATCH total", "WATCH second").replace("0.5", "0.25"))  # on the same windows
+    live.settle(4)
+    assert (centralised("total"), centralised("second")) == (60, 0)
+    feed(live, range(130, 140))
+    assert (centralised("total"), centralised("second")) == (80, 20)
+    live.ask("ALTER WATCH second SET WITHIN 0.75")
+    live.settle(4)
+    feed(live, range(140, 145))
+    for name in SITES:
+        live.crash_site(name)
+    feed(live, range(145, 150))
+    assert (centralised("total"), centralised("second")) == (100, 40)
+    live.ask("DROP WATCH second")
+    live.ask(TOTAL.replace("WATCH total", "WATCH second"))
+    live.settle(4)
+    assert centralised("second") == 0

@@ -364,8 +364,7 @@ class SiteAgent:
 
     def _counts(self, watch: SiteWatch) -> Counts | None:
         """What the watch has seen, unless that was said."""
-        data = watch.data
-        counts = Counts(data.events, data.panes, data.late, data.keeper.full_from())
+        counts = watch.data.counts_of(watch.number)
         if not self._speech.up or watch.counted == counts:
             return None
         watch.counted = counts

@@ -35,6 +35,7 @@ class Book:
         self.data: dict[str, WatchData] = {}
         self._installs: dict[int, Install] = {}
         self._keys: dict[int, str] = {}  # of the windows that a watch needs, also of one that is a problem
+        self._ended: dict[str, int] = {}  # numbers by name, of watches that ended since the last batch
         self._given_up: set[int] = set()  # problems that came with the rows
         for number, envelope, settled in store.watches():
             _, _, message = open_envelope(envelope)
@@ -54,6 +55,13 @@ class Book:
         if known is not None and known.text == install.text and number in self._given_up:
             self._installs[number] = install
             return False
+        if (
+            known is not None
+            and number in self.watches
+            and known.measure is not None
+            and not _measured_alike(known, install)
+        ):
+            self.watches[number].data.bases.pop(number, None)  # another watch, of a coordinator that was reset
         self._take(number, install)
         return True
 
@@ -75,6 +83,7 @@ class Book:
             check_columns(plan, self.tables[plan.table].columns)
             if key not in self.data:  # watches that need the same windows share them
                 self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
+            self._count_from(number, install, self.data[key])
             watch = SiteWatch(number, install, plan, self.data[key], witness=self.witness)
             if before is not None:
                 watch.settled = before.settled
@@ -82,6 +91,12 @@ class Book:
         except TacitError as error:
             self.problems[number] = str(error)
             _log.error("watch %s cannot be kept at this site: %s", install.name, error)
+
+    def _count_from(self, number: int, install: Install, data: WatchData) -> None:
+        """A watch counts what comes after it; one that was altered goes on counting under its new number."""
+        if number not in data.bases:
+            old = self._ended.get(install.name, number) if install.begin is not None else number
+            data.bases[number] = data.bases.get(old, data.counted)
 
     def _restored(self, plan: WatchPlan) -> WatchData | None:
         """Windows as they were saved; None where there are none, or where the table was read on without them."""
@@ -98,7 +113,7 @@ class Book:
         keep = set(numbers)
         gone = [number for number in self._installs if number not in keep]
         for number in gone:
-            del self._installs[number]
+            self._ended[self._installs.pop(number).name] = number
             self._keys.pop(number, None)
             self.problems.pop(number, None)
             self._given_up.discard(number)
@@ -108,11 +123,14 @@ class Book:
 
     def forget_data(self) -> None:
         """Windows that no watch needs go."""
+        self._ended.clear()
         used = {watch.data.key for watch in self.watches.values()}
         gone = [data for key, data in self.data.items() if key not in used]
         for data in gone:
             del self.data[data.key]
         self.store.forget((), [data.scope for data in gone])
+        for data in self.data.values():
+            data.bases = {number: base for number, base in data.bases.items() if number in self._installs}
 
     def give_up(self, data: WatchData, why: str) -> list[int]:
         """These windows lack rows that could not be computed: their watches are problems, until the site starts again.
@@ -158,6 +176,11 @@ def _alike(one: Install, other: Install) -> bool:
     """Does a watch go on as it was? A coordinator that was reset gives the same numbers and may measure otherwise."""
     if (one.text, one.protocol, one.paused, one.begin) != (other.text, other.protocol, other.paused, other.begin):
         return False
+    return _measured_alike(one, other)
+
+
+def _measured_alike(one: Install, other: Install) -> bool:
+    """Are they measured alike?"""
     if one.measure is None or other.measure is None:
         return one.measure is other.measure
     return np.array_equal(one.measure.centres, other.measure.centres) and np.array_equal(

@@ -12,7 +12,6 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
@@ -27,10 +26,11 @@ from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import Witness
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls, TlsFiles
-from tacit.vocabulary import MachineError, TacitError
+from tacit.vocabulary import InputError, MachineError, OptionError, TacitError
 
 if TYPE_CHECKING:
     from tacit.pipelines.batches import SparkBatch
+    from tacit.pipelines.live_sources import TableSource
     from tacit.pipelines.streaming import StreamingTable
 
 __all__ = ["SiteRunner", "SparkGoneError", "SparkHost"]
@@ -40,6 +40,12 @@ _log = logging.getLogger(__name__)
 _DEATHS = 5  # in a row, of a Spark that lives for less than a minute: then it is not the machine's bad luck
 _SHORT_S = 60.0
 _DYING_S = 3.0
+
+
+def _source(table: Table) -> TableSource:
+    from tacit.pipelines.live_sources import TableSource
+
+    return TableSource(**source_of(table), where=table.where)
 
 
 def _text(value: object) -> str:
@@ -237,16 +243,14 @@ class SiteRunner:
     # Spark
 
     def _open_tables(self) -> None:
-        from tacit.pipelines.live_sources import TableSource
         from tacit.pipelines.streaming import StreamingTable
 
         spark = self.host.session()
         self._generation = self.host.generation
         self._tables = {}
         for name, table in self.config.tables.items():
-            source = TableSource(**source_of(table), where=table.where)
             self._tables[name] = StreamingTable(
-                spark, name, source, time=table.time, checkpoint=self.config.state / "checkpoints" / name,
+                spark, name, _source(table), time=table.time, checkpoint=self.config.state / "checkpoints" / name,
                 trigger_s=table.trigger_seconds, on_batch=partial(self._take, name),
             )  # fmt: skip
 
@@ -273,7 +277,8 @@ class SiteRunner:
         clock = TableClock(table.watermark_us, table.clock, round(table.idle_seconds * 1_000_000))
         history = None
         if table.backfill is not None:
-            history = partial(self._history, table)
+            self._check_history(name, table, table.backfill)
+            history = partial(self._history, table, table.backfill)
         return SiteTable(name, dict(self._tables[name].columns), clock, history)
 
     def _fill(self, name: str) -> None:
@@ -285,11 +290,18 @@ class SiteRunner:
             if not self._end.is_set() and not self.host.ends():  # else it is tried again
                 self._fail(error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}"))
 
-    def _history(self, table: Table, lo_us: int, hi_us: int) -> SparkBatch:
+    def _check_history(self, name: str, table: Table, path: str) -> None:
+        from tacit.pipelines.history import check_history
+
+        try:
+            check_history(self.host.session(), _source(table), path, table.time)
+        except InputError as error:
+            raise OptionError(f"the backfill of table {name} cannot be used: {error}") from None
+
+    def _history(self, table: Table, path: str, lo_us: int, hi_us: int) -> SparkBatch | None:
         from tacit.pipelines.history import read_history
 
-        assert table.backfill is not None
-        return read_history(self.host.session(), Path(table.backfill), table.time, table.where, lo_us, hi_us)
+        return read_history(self.host.session(), _source(table), path, table.time, lo_us, hi_us)
 
     # The link
 

@@ -22,7 +22,7 @@ class SiteTable:
     name: str
     columns: Mapping[str, str]
     clock: TableClock
-    history: Callable[[int, int], Batch] | None = None
+    history: Callable[[int, int], Batch | None] | None = None
     busy: bool = False  # a batch is being computed
     elsewhere_us: int | None = None  # how far the furthest site is
     idle_since_us: int | None = None

@@ -121,6 +121,8 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
         with _told_by(work):
             before = table.history(work.start_us - int(plan.window.duration_us or work.start_us), work.start_us)
+            if before is None:  # nothing has been put there yet
+                continue
             if not work.drawn and None in work.data.centres:
                 work.drawn = before.draw_centres(plan)
             (outcome,) = before.pane_outcomes([(plan, work.centres, sub_us)])

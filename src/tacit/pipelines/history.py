@@ -1,7 +1,7 @@
 """What a table held before a watch began: rows between two instants, read once from files, as one batch.
 
-The files hold rows as the table's source has them: the table's ``schema``, ``select`` and ``where`` are applied, and for
-a table of files also its ``format`` and its ``options``.
+The files hold rows as the table's source has them: the table's ``schema``, ``select`` and ``where`` are applied, and
+for a table of files also its ``format`` and its ``options``.
 """
 
 from __future__ import annotations

@@ -90,3 +90,31 @@ def test_a_site_that_a_new_coordinator_measures_otherwise(tmp_path: Path) -> Non
     shown = live.ask("SHOW WATCH m")[0]["watch"]
     assert (shown["state"], shown["sites"]) == ("valid", ["north", "south"])
     assert shown["answer"][0]["value"] == pytest.approx(30_002.5, abs=1)
+
+
+def test_a_number_that_meant_another_watch_before_the_coordinator_was_reset(tmp_path: Path) -> None:
+    each_second = "CREATE WATCH m AS SELECT SUM(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND TRACK m WITHIN 1"
+    other = each_second.replace("EVERY 1 SECOND", "EVERY 10 SECONDS")
+    live = Live(tmp_path, ("north", "south"), "d", COLUMNS)
+    live.ask(each_second)
+    for name in live.names:
+        live.batch(name, rows(each_second, range(100, 130), 5))
+    live.settle(10)
+    live.store.close()
+    shutil.rmtree(tmp_path / "coordinator")
+    live.numbers.clear()
+    live.start_coordinator()
+    live.ask(other)
+    live.agents["south"].tables["d"].columns = {"k": "string"}  # of which it cannot be kept
+    for name in live.names:
+        live.agents[name].link_down()
+        live.to_coordinator.clear()
+        live.link(name)
+    assert live.agents["south"].watches == {}
+    assert [settled for _, _, settled in live.agents["north"].store.watches()] == [None]
+    for begin in (130, 160):
+        live.batch("north", rows(each_second, range(begin, begin + 30), 5))
+        live.settle(10)
+    shown = live.ask("SHOW WATCH m")[0]["watch"]
+    assert (shown["sites"], list(shown["problems"])) == (["north"], ["south"])
+    assert (shown["state"], shown["answer"][0]["value"]) == ("valid", pytest.approx(50, abs=1))

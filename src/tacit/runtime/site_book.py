@@ -51,6 +51,9 @@ class Book:
         known = self._installs.get(number)
         if known is not None and _alike(known, install):
             return False
+        if known is not None and known.text != install.text:  # the number of another watch, before a reset
+            self.watches.pop(number, None)
+            self.store.forget([number], ())
         self.store.install(number, envelope)
         if known is not None and known.text == install.text and number in self._given_up:
             self._installs[number] = install
@@ -75,7 +78,7 @@ class Book:
         self.problems.pop(number, None)
         self._given_up.discard(number)
         try:
-            before = self.watches.get(number)
+            before = self.watches.pop(number, None)
             plan = parse_watch(install.text)
             if plan.table not in self.tables:
                 raise OptionError(f"this site has no table named {plan.table}")

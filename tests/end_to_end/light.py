@@ -10,8 +10,9 @@ import numpy as np
 from tacit.language.plan import WatchPlan
 from tacit.runtime.link_thread import LinkThread
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls
 from tacit.vocabulary.batches import PaneDeltas, SampleRows
@@ -31,7 +32,7 @@ class _Rows:
     def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
         return (None,) * len(plan.centres)
 
-    def pane_deltas(self, wanted):
+    def pane_outcomes(self, wanted):
         one = np.array([self.rows])
         return [
             PaneDeltas(

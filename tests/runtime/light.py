@@ -15,8 +15,9 @@ from tacit.runtime.config import Config
 from tacit.runtime.coordinator_runner import CoordinatorRunner
 from tacit.runtime.link_thread import LinkThread
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.transport.grpc_link import SiteLink
 from tests.runtime.live import RecordedBatch
 from tests.runtime.recordings import recorded

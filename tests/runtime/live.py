@@ -16,8 +16,9 @@ from tacit.recording.stream import Recording
 from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.kept_watch import Tuning
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.runtime.store import Store
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import encode, open_envelope
@@ -51,7 +52,7 @@ class RecordedBatch:
             return np.zeros(len(self._at), dtype=np.int64), ("",)
         return self._recording.group[self._at].astype(np.int64), self._recording.groups
 
-    def pane_deltas(self, wanted) -> list[PaneDeltas]:
+    def pane_outcomes(self, wanted) -> list[PaneDeltas]:
         found = []
         for plan, centres, length in wanted:
             group, keys = self._keys()
@@ -96,6 +97,8 @@ class Live:
     ) -> None:
         self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
         self.now = 0.0
+        self.wall_us = 1 << 60  # the sites' clock: later than all rows, unless a test turns it
+        self.clock = "event"
         self.published: dict[int, list] = {}
         self.alerts: list[dict] = []
         self.agents: dict[str, SiteAgent] = {}
@@ -125,10 +128,11 @@ class Live:
             self.link(name)
 
     def start_site(self, name: str) -> None:
-        table = SiteTable(self.table, self.columns, TableClock(0, "event", 0))
+        table = SiteTable(self.table, self.columns, TableClock(0, self.clock, 0))
         agent = SiteAgent(
             name, SiteStore(self.folder / name), [table], release="test",
-            say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True, wall_us=lambda: 0,
+            say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True,
+            wall_us=lambda: self.wall_us,
         )  # fmt: skip
         self.agents[name] = agent
         self.link(name)

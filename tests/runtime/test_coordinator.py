@@ -12,7 +12,7 @@ from tacit.vocabulary import OptionError, ProtocolError, SentenceError
 from tacit.wire.codec import VERSION
 from tacit.wire.control import Name, Numbers, Opening, TableOffer
 from tests.runtime.light import COLUMNS, rows
-from tests.runtime.live import Live
+from tests.runtime.live import Live, RecordedBatch
 
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
 BY_K = """
@@ -219,10 +219,15 @@ def test_a_watch_that_comes_while_rows_flow_fills_from_the_next_pane_on(live: Li
     assert shown(live, "late")["state"] == "valid"
 
 
-def test_history_fills_the_window_of_a_watch_that_comes_late(live: Live) -> None:
-    asked = []
+LATE = HOT.replace("WATCH hot", "WATCH late").replace("10 SECONDS", "20 SECONDS")
 
-    def history(lo_us: int, hi_us: int):
+
+@pytest.fixture
+def asked(live: Live) -> list[tuple[int, int]]:
+    """A watch runs, history is there, and this is what was asked of it: seconds from and to."""
+    asked: list[tuple[int, int]] = []
+
+    def history(lo_us: int, hi_us: int) -> RecordedBatch:
         asked.append((lo_us // 1_000_000, hi_us // 1_000_000))
         return rows(HOT, range(max(100, lo_us // 1_000_000), hi_us // 1_000_000), 5)
 
@@ -230,9 +235,49 @@ def test_history_fills_the_window_of_a_watch_that_comes_late(live: Live) -> None
     feed(live, range(100, 130), 5)
     for agent in live.agents.values():
         agent.tables["d"].history = history
-    live.ask(HOT.replace("WATCH hot", "WATCH late").replace("10 SECONDS", "20 SECONDS"))
+    return asked
+
+
+def test_history_fills_the_window_of_a_watch_that_comes_late(live: Live, asked: list[tuple[int, int]]) -> None:
+    live.ask(LATE)
     feed(live, range(130, 133), 5)
     assert asked == [(110, 130)] * 2
+    assert shown(live, "late")["state"] == "valid"
+
+
+def test_history_is_read_although_the_clock_ticks_before_the_next_rows(
+    live: Live, asked: list[tuple[int, int]]
+) -> None:
+    live.ask(LATE)
+    for agent in live.agents.values():
+        agent.tick({"d": True})
+    feed(live, range(130, 133), 5)
+    assert asked == [(110, 130)] * 2
+    assert shown(live, "late")["state"] == "valid"
+
+
+def test_history_of_an_idle_table_is_read_without_rows(live: Live, asked: list[tuple[int, int]]) -> None:
+    live.ask(LATE)
+    for agent in live.agents.values():
+        agent.tick({"d": True})
+        assert agent.wants_history("d")
+        agent.fill("d")
+        assert not agent.wants_history("d")
+    assert asked == [(110, 130)] * 2
+    feed(live, range(130, 133), 5)
+    assert asked == [(110, 130)] * 2
+    assert shown(live, "late")["state"] == "valid"
+
+
+def test_history_is_read_again_when_spark_died_in_the_batch(live: Live, asked: list[tuple[int, int]]) -> None:
+    live.ask(LATE)
+    for name in SITES:
+        broken = rows(HOT, range(130, 133), 5)
+        broken.sample = None  # type: ignore[assignment]
+        with pytest.raises(TypeError):
+            live.batch(name, broken)
+    feed(live, range(130, 133), 5)
+    assert asked[-2:] == [(110, 130)] * 2
     assert shown(live, "late")["state"] == "valid"
 
 

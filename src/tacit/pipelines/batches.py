@@ -54,8 +54,8 @@ class Batch(Protocol):
     def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
         """A value among most of those of each expression that is centred; None where there is no value."""
 
-    def pane_deltas(self, wanted: Sequence[Wanted]) -> list[PaneDeltas]:
-        """What the batch adds to each of these watches, by sub-pane and group."""
+    def pane_outcomes(self, wanted: Sequence[Wanted]) -> list[PaneDeltas | InputError]:
+        """What the batch adds to each of these watches, by sub-pane and group, or why that cannot be computed."""
 
     def row_block(self, plan: WatchPlan, centres: tuple[float, ...]) -> RowBlock:
         """The rows that pass WHERE, in order."""

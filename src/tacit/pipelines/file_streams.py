@@ -18,11 +18,11 @@ from tacit.pipelines.sources import from_nanoseconds, read_files
 from tacit.pipelines.text_checks import holds_array, spark_path
 from tacit.vocabulary.errors import DataError, OptionError
 
-__all__ = ["open_files"]
+__all__ = ["READ_AS", "open_files"]
 
 _LOOKED_AT = 16  # files that the columns are taken from
 _NAMES = {"parquet": "*.parquet", "csv": "*.csv{,.gz,.bz2}", "json": "*.{json,jsonl,ndjson}{,.gz,.bz2}"}
-_READ_AS = {
+READ_AS = {
     # A header that differs from the columns is an error, not values in wrong columns.
     "csv": {"header": "true", "timeZone": "UTC", "escape": '"', "enforceSchema": "false"},
     "json": {"timeZone": "UTC"},
@@ -51,7 +51,7 @@ def open_files(
             "schema, as in 'ts TIMESTAMP, value DOUBLE', or put a first file there"
         )
     kind = kind or files[0].kind
-    chosen = {**_READ_AS[kind], "pathGlobFilter": _NAMES[kind], "maxFileAge": _FILE_AGE_MAX}
+    chosen = {**READ_AS[kind], "pathGlobFilter": _NAMES[kind], "maxFileAge": _FILE_AGE_MAX}
     if not any(file.root for file in files):  # else the names of folders hold values, and Spark reads those
         chosen["recursiveFileLookup"] = "true"
     if kind == "json" and any(holds_array(file.path) for file in files):
@@ -87,7 +87,7 @@ def _open_elsewhere(
     """A folder in a store that this machine does not see as files: Spark looks there itself."""
     if kind is None:
         raise OptionError(f"{folder} is not on this machine's file system; say its format, one of {', '.join(_NAMES)}")
-    read_as = {**_READ_AS[kind], "pathGlobFilter": _NAMES[kind]}
+    read_as = {**READ_AS[kind], "pathGlobFilter": _NAMES[kind]}
     if schema is None:
         infer = {"inferSchema": "true"} if kind == "csv" else {"inferTimestamp": "true"} if kind == "json" else {}
         schema = spark.read.format(kind).options(**{**read_as, **infer}).load(folder).schema

@@ -1,26 +1,71 @@
-"""What a table held before a watch began: rows between two instants, read once from files, as one batch."""
+"""What a table held before a watch began: rows between two instants, read once from files, as one batch.
+
+The files hold rows as the table's source has them: the table's ``schema``, ``select`` and ``where`` are applied, and
+for a table of files also its ``format`` and its ``options``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tacit.pipelines.batches import SparkBatch
 from tacit.pipelines.failures import one_sentence
+from tacit.pipelines.file_streams import READ_AS
+from tacit.pipelines.files import SourceFile, files_inside, find_files
+from tacit.pipelines.live_sources import TableSource, schema_of, shaped
 from tacit.pipelines.session import session_beside
-from tacit.pipelines.sources import read_data
+from tacit.pipelines.sources import read_files, scan_files
+from tacit.pipelines.text_checks import holds_array
 from tacit.pipelines.time import time_column, utc
+from tacit.vocabulary.errors import DataError
 
-__all__ = ["read_history"]
+__all__ = ["check_history", "read_history"]
+
+_LOOKED_AT = 16  # files, when it is checked
 
 
-def read_history(spark: SparkSession, path: Path, time: str, where: str | None, lo_us: int, hi_us: int) -> SparkBatch:
-    """The rows of files with a time in [lo, hi)."""
+def check_history(spark: SparkSession, source: TableSource, path: str, time: str) -> None:
+    """Refuse a history that is not there, or whose first files are not like the table; one may still be empty."""
     session = session_beside(spark)
     with utc(session), one_sentence():
-        frame = read_data(session, path)
+        files = _files(path)[:_LOOKED_AT]
+        if files:
+            time_column(_open(session, source, path, files), time)
+
+
+def read_history(
+    spark: SparkSession, source: TableSource, path: str, time: str, lo_us: int, hi_us: int
+) -> SparkBatch | None:
+    """The rows of files with a time in [lo, hi); None where there is no file yet."""
+    session = session_beside(spark)
+    with utc(session), one_sentence():
+        files = _files(path)
+        if not files:
+            return None
+        frame = _open(session, source, path, files)
         moment = time_column(frame, time).micros
-        frame = frame.where((moment >= sf.lit(lo_us)) & (moment < sf.lit(hi_us)))
-        return SparkBatch(frame.where(where) if where else frame, time)
+        return SparkBatch(frame.where((moment >= sf.lit(lo_us)) & (moment < sf.lit(hi_us))), time)
+
+
+def _files(path: str) -> Sequence[SourceFile]:
+    folder = Path(path).expanduser()
+    return find_files(path) if not folder.is_dir() or files_inside(folder) else ()
+
+
+def _open(spark: SparkSession, source: TableSource, path: str, files: Sequence[SourceFile]) -> DataFrame:
+    kind, is_file_table = files[0].kind, source.kind == "files"
+    if is_file_table and source.format not in (None, kind):
+        raise DataError(f"the history {path} has {kind} files, but the table's format is {source.format}")
+    options = source.options if is_file_table else {}
+    if source.schema is None and not options:
+        return shaped(read_files(spark, files), source)
+    schema = read_files(spark, files).schema if source.schema is None else schema_of(source.schema)
+    chosen = dict(READ_AS[kind])
+    if kind == "json" and any(holds_array(file.path) for file in files):
+        chosen["multiLine"] = "true"
+    reader = spark.read.format(kind).options(**{**chosen, **options}).schema(schema)
+    return shaped(scan_files(reader, files), source)

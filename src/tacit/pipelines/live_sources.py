@@ -22,7 +22,7 @@ from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.file_streams import open_files
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["KINDS", "TableSource", "open_source", "packages_for"]
+__all__ = ["KINDS", "TableSource", "open_source", "packages_for", "schema_of", "shaped"]
 
 KINDS = ("files", "kafka", "rate", "python")
 _KAFKA_FORMATS = ("json", "csv")
@@ -67,9 +67,13 @@ def open_source(spark: SparkSession, source: TableSource) -> DataFrame:
     if opened is None:
         raise OptionError(f"a table's kind is {source.kind!r}, but must be one of {', '.join(KINDS)}")
     with one_sentence():
-        frame = opened(spark, source)
-        frame = frame.selectExpr(*source.select) if source.select else frame
-        return frame.where(source.where) if source.where else frame
+        return shaped(opened(spark, source), source)
+
+
+def shaped(frame: DataFrame, source: TableSource) -> DataFrame:
+    """The table's columns and rows, of what its source has."""
+    frame = frame.selectExpr(*source.select) if source.select else frame
+    return frame.where(source.where) if source.where else frame
 
 
 def _files(spark: SparkSession, source: TableSource) -> DataFrame:
@@ -77,7 +81,7 @@ def _files(spark: SparkSession, source: TableSource) -> DataFrame:
         raise OptionError("a table of files needs path, the folder that the files come into")
     if source.files_per_batch is not None and source.files_per_batch < 1:
         raise OptionError(f"files_per_batch is {source.files_per_batch}, but must be at least 1")
-    schema = None if source.schema is None else _schema(source.schema)
+    schema = None if source.schema is None else schema_of(source.schema)
     options = dict(source.options)
     if source.files_per_batch is not None:
         options["maxFilesPerTrigger"] = str(source.files_per_batch)
@@ -94,7 +98,7 @@ def _kafka(spark: SparkSession, source: TableSource) -> DataFrame:
     kind = (source.format or "json").lower()
     if kind not in _KAFKA_FORMATS:
         raise OptionError(f"a Kafka table's format is {source.format!r}, but must be json or csv")
-    schema = _schema(source.schema or "")
+    schema = schema_of(source.schema or "")
     wanted = {
         "kafka.bootstrap.servers": source.servers or "",
         "subscribe": source.topic or "",
@@ -152,7 +156,8 @@ def _python(spark: SparkSession, source: TableSource) -> DataFrame:
     return frame
 
 
-def _schema(text: str) -> st.StructType:
+def schema_of(text: str) -> st.StructType:
+    """Columns written in Spark's DDL."""
     try:
         schema = st.DataType.fromDDL(text)
     except PySparkException:

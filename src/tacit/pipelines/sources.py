@@ -23,7 +23,7 @@ from tacit.pipelines.files import Paths, SourceFile, find_files
 from tacit.pipelines.text_checks import check_csv, check_json, no_rows, spark_path
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["from_nanoseconds", "read_data", "read_files"]
+__all__ = ["from_nanoseconds", "read_data", "read_files", "scan_files"]
 
 
 def read_data(spark: SparkSession, paths: Paths) -> DataFrame:
@@ -37,10 +37,10 @@ def read_files(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
         if files[0].kind == "parquet":
             return _read_parquet(spark, files)
         reader = (check_csv if files[0].kind == "csv" else check_json)(spark, [file.path for file in files])
-        return _scan(reader, files)
+        return scan_files(reader, files)
 
 
-def _scan(reader: DataFrameReader, files: Sequence[SourceFile]) -> DataFrame:
+def scan_files(reader: DataFrameReader, files: Sequence[SourceFile]) -> DataFrame:
     """One scan, or one per folder when folders hold partition values in their names."""
     # None first: a reader keeps the options it was given.
     roots = sorted({file.root for file in files}, key=lambda root: (root is not None, str(root)))
@@ -75,7 +75,7 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     _compare_parquet(spark, schemas)
     if rows == 0:
         raise no_rows(list(schemas))
-    frame = _scan(spark.read.format("parquet"), files)
+    frame = scan_files(spark.read.format("parquet"), files)
     # Arrow also says nanoseconds of the old 96-bit timestamps that Spark writes; those Spark reads as they are.
     numbers = [name for name in sorted(nanoseconds) if frame.schema[name].dataType == LongType()]
     return frame.withColumns({name: from_nanoseconds(name) for name in numbers}) if numbers else frame

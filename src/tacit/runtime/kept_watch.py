@@ -139,6 +139,8 @@ class KeptWatch:
         self._told[site] = 0
         if self.settlement is not None:
             self.settlement.readmit(site)
+        if site in self.offers and self.offers[site].problem:
+            del self.offers[site]  # if it still is one, the site says so again
 
     def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
         """One message from a site."""
@@ -353,8 +355,11 @@ class KeptWatch:
         check_panes(site, counts, self._pane_max)
         self.counts[site] = counts
         self._counted = True
-        if counts.full_from is not None and self.full_from.get(site) != counts.full_from:
-            self.full_from[site] = counts.full_from
+        if self.full_from.get(site) != counts.full_from:
+            if counts.full_from is None:  # it began anew with empty windows
+                del self.full_from[site]
+            else:
+                self.full_from[site] = counts.full_from
             self._fuller = True
             self._fills_anew += 1
 

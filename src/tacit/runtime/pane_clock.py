@@ -3,6 +3,10 @@
 It follows the newest row by a fixed delay. A table without new rows would hold up every watch on it, so one that is
 idle goes by the wall clock, or, for data whose times are not now (recordings played again), by how far other sites are.
 No clock is read here: now is an argument.
+
+A wrong time must not run away with the clock, for time that has passed does not come back. Where time is now ("wall"),
+rows ahead of now do not move it beyond now; they wait in their panes. Where it is not ("event"), rows are all there is
+to go by; but what other sites say is not followed beyond now, and is forgotten with the process.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from collections.abc import Mapping
 from tacit.runtime.blobs import Change, pack_record, unpack_record
 from tacit.vocabulary import OptionError, ProtocolError
 
-__all__ = ["TableClock"]
+__all__ = ["AHEAD_US", "TableClock"]
 
 _KEY = "clock"
+AHEAD_US = 60_000_000
+"""Clocks differ; a row that is further ahead of now than this has a wrong time."""
 
 
 class TableClock:
@@ -34,6 +40,7 @@ class TableClock:
         self.delay_us, self.mode, self.idle_us = delay_us, mode, idle_us
         self.max_time: int | None = None
         self._reached: int | None = None
+        self._followed: int | None = None  # how far other sites have led it
         self._blob = b""
         self._saved = b""
 
@@ -44,11 +51,30 @@ class TableClock:
 
     def watermark(self, now_us: int, idle_since_us: int | None = None, elsewhere_us: int | None = None) -> int | None:
         """Rows before this are not waited for; None: nothing is known yet. ``elsewhere_us``: the furthest site."""
-        candidates = [self._reached, None if self.max_time is None else self.max_time - self.delay_us]
+        candidates = [self._reached]
+        if self.max_time is not None:
+            newest = min(self.max_time, now_us) if self.mode == "wall" else self.max_time
+            candidates.append(newest - self.delay_us)
         if idle_since_us is not None and now_us - idle_since_us >= self.idle_us:
-            candidates.append(now_us - self.delay_us if self.mode == "wall" else elsewhere_us)
+            if self.mode == "wall":
+                candidates.append(now_us - self.delay_us)
+            elif elsewhere_us is not None:
+                followed = min(elsewhere_us, now_us)
+                self._followed = followed if self._followed is None else max(self._followed, followed)
         self._reached = max((each for each in candidates if each is not None), default=None)
-        return self._reached
+        if self._followed is None or self._reached is None:
+            return self._reached if self._followed is None else self._followed
+        return max(self._reached, self._followed)
+
+    def is_ahead(self, time_us: int, now_us: int) -> bool:
+        """Has a row a time that is not to be believed? Only where time is now."""
+        return self.mode == "wall" and time_us > now_us + AHEAD_US
+
+    def seen(self, now_us: int) -> int | None:
+        """The newest time of rows that were read, as far as it is to be believed: a new watch begins after it."""
+        if self.max_time is None or not self.is_ahead(self.max_time, now_us):
+            return self.max_time
+        return now_us + AHEAD_US
 
     def changes(self) -> list[Change]:
         """What is to be written since the last ``saved``."""

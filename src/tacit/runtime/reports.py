@@ -110,10 +110,10 @@ def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
 def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
     """All sites that were ever seen or are expected."""
     rows = []
+    # An altered watch goes on counting under its new number, from what it had counted under the old one.
+    newest = {watch.lineage: watch for _, watch in sorted(coordinator.watches.items())}
     for site in sorted(coordinator.sites.values(), key=lambda site: site.name):
-        late = sum(
-            watch.counts[site.number].late for watch in coordinator.watches.values() if site.number in watch.counts
-        )
+        late = sum(watch.counts[site.number].late for watch in newest.values() if site.number in watch.counts)
         rows.append(
             {
                 "site": site.name,

@@ -13,20 +13,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit.language.schema_check import check_columns
-from tacit.language.sentence import parse_watch
-from tacit.language.shape import SAMPLE
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
-from tacit.runtime.pane_clock import TableClock
+from tacit.runtime.pane_clock import AHEAD_US
+from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
+from tacit.runtime.site_table import SiteTable
+from tacit.runtime.site_watch import HISTORY, SiteWatch, Witness
+from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history
 from tacit.runtime.speech import Speech, claims_more
-from tacit.vocabulary import OptionError, TacitError
-from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.calendar import iso_time
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
     BeatsAnswer,
@@ -46,37 +44,10 @@ from tacit.wire.frames import decode_frame, encode_frame
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["SiteAgent", "SiteTable"]
+__all__ = ["SiteAgent"]
 
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class SiteTable:
-    """A table at a site: its columns, its clock, and, where there is one, its history between two instants."""
-
-    name: str
-    columns: Mapping[str, str]
-    clock: TableClock
-    history: Callable[[int, int], Batch] | None = None
-    busy: bool = False  # a batch is being computed
-    elsewhere_us: int | None = None  # how far the furthest site is
-    idle_since_us: int | None = None
-    rows: int = 0
-    no_time: int = 0
-
-
-@dataclass(slots=True)
-class _Work:
-    """What a batch says to one set of windows."""
-
-    data: WatchData
-    deltas: PaneDeltas | RowBlock | None = None
-    drawn: tuple[float | None, ...] = ()
-    sample: tuple[int, SampleRows] | None = None
-    history: PaneDeltas | None = None
-    start_us: int | None = None
 
 
 class SiteAgent:
@@ -93,27 +64,18 @@ class SiteAgent:
         wall_us: Callable[[], int],
         witness: Witness | None = None,
     ) -> None:
-        self.witness = witness
         self.name, self.store, self.release, self.wall_us = name, store, release, wall_us
         self.tables = {table.name: table for table in tables}
         self.number: int | None = None
         self.heartbeat_s = 1.0
-        self.watches: dict[int, SiteWatch] = {}
-        self.problems: dict[int, str] = {}
-        self._installs: dict[int, Install] = {}
-        self._data: dict[str, WatchData] = {}
         self._speech = Speech(say, wall_us)
         self._told = False
         self._claims: list[SiteWatch] = []  # that a new zone let go on, past what the coordinator knows
         self._lock = threading.RLock()
         for table in self.tables.values():
             table.clock.restore(store.pieces(f"table:{table.name}"))
-        for number, envelope, settled in store.watches():
-            _, _, message = open_envelope(envelope)
-            assert isinstance(message, Install)
-            self._take(number, message)
-            if number in self.watches:
-                self.watches[number].settled = settled
+        self._book = Book(store, self.tables, witness)
+        self.watches, self.problems = self._book.watches, self._book.problems
 
     # The link
 
@@ -157,7 +119,7 @@ class SiteAgent:
                 self._welcome(message)
             case WatchSet():
                 self._told = True
-                self._forget_all_but(message.watches)
+                self._book.forget_all_but(message.watches)
             case Install():
                 self._install(number, message, data)
             case Numbers() if number in self.watches:
@@ -199,7 +161,7 @@ class SiteAgent:
         if machine.version > version and claims_more(machine, message):
             self._claims.append(watch)
         if isinstance(message, HeartbeatAnswer):
-            self._settle(watch.data)
+            self._book.settle(watch.data)
 
     def _claim(self) -> None:
         """Say at once what a new zone lets us claim: the next heartbeat may be a second away, and all wait for it."""
@@ -216,55 +178,19 @@ class SiteAgent:
         if self.number is not None:
             self._speech.beat(self.number, beats)
 
-    def _settle(self, data: WatchData) -> None:
-        """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
-        keeper = data.keeper
-        if keeper.closed is None:
-            return
-        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
-        oldest = keeper.closed - HISTORY
-        if all(each.machine is not None for each in sharing):
-            settled = [each.machine.settled for each in sharing if each.machine is not None]
-            # Others may have gone on without this site: what they settled it must still close itself, to count it.
-            oldest = max(oldest, min([*settled, keeper.closed]))
-        elif keeper.oldest is None or oldest <= keeper.oldest:
-            return
-        keeper.settle(oldest)
-
     # Watches come and go
 
     def _install(self, number: int, install: Install, envelope: bytes) -> None:
-        known = self._installs.get(number)
-        if known is not None and known.text == install.text and (known.measure is None) == (install.measure is None):
-            return
-        self.store.install(number, envelope)
-        self._take(number, install)
-        if number in self.watches:
+        new = self._book.install(number, install, envelope)
+        if number in self.problems:
+            self._say_problem(number)
+        elif new:
             self._start(self.watches[number])
             self._offer(self.watches[number])
-        elif self._speech.up and self.number is not None:
-            self._speech.put(number, Offer(self.number, None, NEVER, self.problems[number], None))
 
-    def _take(self, number: int, install: Install) -> None:
-        """Understand a watch; one that cannot be kept here is a problem, and is said to be one."""
-        self._installs[number] = install
-        self.problems.pop(number, None)
-        try:
-            before = self.watches.get(number)
-            plan = parse_watch(install.text)
-            if plan.table not in self.tables:
-                raise OptionError(f"this site has no table named {plan.table}")
-            check_columns(plan, self.tables[plan.table].columns)
-            key = data_key(plan)
-            if key not in self._data:  # watches that need the same windows share them
-                self._data[key] = WatchData(plan, self.store.pieces(scope_of(key)))
-            watch = SiteWatch(number, install, plan, self._data[key], witness=self.witness)
-            if before is not None:
-                watch.settled = before.settled
-            self.watches[number] = watch
-        except TacitError as error:
-            self.problems[number] = str(error)
-            _log.error("watch %s cannot be kept at this site: %s", install.name, error)
+    def _say_problem(self, number: int) -> None:
+        if self._speech.up and self.number is not None:
+            self._speech.put(number, Offer(self.number, None, NEVER, self.problems[number], None))
 
     def _start(self, watch: SiteWatch) -> None:
         if self.number is not None:
@@ -273,132 +199,39 @@ class SiteAgent:
                 self._speech.tell(watch, (watch.machine.hello(),))
                 self._speech.tell(watch, watch.catch_up())
 
-    def _forget_all_but(self, numbers: Iterable[int]) -> None:
-        keep = set(numbers)
-        gone = [number for number in self._installs if number not in keep]
-        for number in gone:
-            del self._installs[number]
-            self.problems.pop(number, None)
-            self.watches.pop(number, None)
-        self.store.forget(gone, ())
-        # Windows stay until the next batch: an altered watch comes under a new number at once, and wants them.
-
-    def _forget_data(self) -> None:
-        used = {watch.data.key for watch in self.watches.values()}
-        gone = [data for key, data in self._data.items() if key not in used]
-        for data in gone:
-            del self._data[data.key]
-        self.store.forget((), [data.scope for data in gone])
-
     # Batches
 
     def take_batch(self, table_name: str, checkpoint: str, number: int, batch: Batch) -> None:
         """A micro-batch of a table. When this returns it is saved, and Spark may go on."""
         table = self.tables[table_name]
-        with self._lock:
-            if self._is_known(table_name, checkpoint, number):
-                return
-            self._forget_data()
-            works = [self._begin(table, data) for data in self._data.values() if data.plan.table == table_name]
-            table.busy = True
-        try:
-            self._compute(table, works, batch)
+        with table.work:
             with self._lock:
-                self._add(table, works, batch, (table_name, checkpoint, number))
-        finally:
-            table.busy = False
+                if self.store.has_batch(table_name, checkpoint, number):
+                    return
+                self._book.forget_data()
+                works = [begin(table, data, self.wall_us()) for data in self._book.of(table_name)]
+                measured = {work.data.key for work in works if self._book.is_measured(work.data)}
+                table.busy = True
+            try:
+                compute(table, works, batch, measured)
+                with self._lock:
+                    self._add(table, works, batch, (table_name, checkpoint, number))
+            finally:
+                table.busy = False
 
-    def _is_known(self, table: str, checkpoint: str, number: int) -> bool:
-        known = self.store.batch_of(table)
-        if known is None:
-            if number > 0:
-                raise OptionError(
-                    f"Spark has read table {table} up to batch {number} before, and this site's state does not know of"
-                    " it; remove both and start again: tacit reset"
-                )
-            return False
-        if known[0] != checkpoint:
-            raise OptionError(
-                f"the checkpoint of table {table} is not the one that this site's state was made with; remove both and"
-                " start again: tacit reset"
-            )
-        if number > known[1] + 1:
-            raise OptionError(
-                f"batches {known[1] + 1} to {number - 1} of table {table} never came; remove the site's state and its"
-                " checkpoint and start again: tacit reset"
-            )
-        return number <= known[1]
-
-    def _begin(self, table: SiteTable, data: WatchData) -> _Work:
-        """Where the data of a watch begins that came while rows flow: after the rows that passed without it."""
-        work = _Work(data)
-        if data.waiting:
-            data.waiting = False
-            seen = table.clock.max_time
-            if seen is not None:
-                pane = data.keeper.pane_us
-                work.start_us = (seen // pane + 1) * pane
-                data.keeper.start(work.start_us)
-        return work
-
-    def _compute(self, table: SiteTable, works: Sequence[_Work], batch: Batch) -> None:
-        """Let Spark work; nothing is changed yet."""
-        centres: dict[int, tuple[float, ...]] = {}
-        for place, work in enumerate(works):
-            data = work.data
-            around = data.around
-            if None in data.centres:
-                work.drawn = batch.draw_centres(data.plan)
-                around = tuple(
-                    (0.0 if new is None else new) if old is None else old
-                    for old, new in zip(data.centres, work.drawn, strict=True)
-                )
-            centres[place] = around
-        timed = [(place, work) for place, work in enumerate(works) if work.data.keeper.sub_us is not None]
-        wanted = [(work.data.plan, centres[place], int(work.data.keeper.sub_us or 1)) for place, work in timed]
-        for (_, work), deltas in zip(timed, batch.pane_deltas(wanted) if wanted else [], strict=True):
-            work.deltas = deltas
-        for place, work in enumerate(works):
-            if work.data.keeper.sub_us is None:
-                work.deltas = batch.row_block(work.data.plan, centres[place])
-            self._compute_sample(work, centres[place], batch)
-            if work.start_us is not None and table.history is not None and work.data.keeper.sub_us is not None:
-                lo = work.start_us - int(work.data.plan.window.duration_us or work.start_us)
-                before = table.history(lo, work.start_us)
-                (work.history,) = before.pane_deltas([(work.data.plan, centres[place], work.data.keeper.sub_us)])
-
-    def _compute_sample(self, work: _Work, centres: tuple[float, ...], batch: Batch) -> None:
-        data, deltas = work.data, work.deltas
-        keeper = data.keeper
-        if deltas is None or self._is_measured(data):
-            return
-        times = deltas.t if isinstance(deltas, RowBlock) else deltas.sub * int(keeper.sub_us or 1)
-        if keeper.open_from_us is not None:
-            times = times[times >= keeper.open_from_us]
-        if not len(times):
-            return
-        first = int(times.min()) // keeper.pane_us
-        if keeper.first is None or first <= keeper.first:
-            lo = first * keeper.pane_us
-            work.sample = (first, batch.sample(data.plan, centres, lo, lo + keeper.pane_us, SAMPLE))
-
-    def _is_measured(self, data: WatchData) -> bool:
-        watches = [watch for watch in self.watches.values() if watch.data is data]
-        return bool(watches) and all(watch.install.measure is not None for watch in watches)
-
-    def _add(self, table: SiteTable, works: Sequence[_Work], batch: Batch, place: tuple[str, str, int]) -> None:
+    def _put(self, works: Sequence[Work]) -> None:
         for work in works:
-            data = work.data
-            if data.key not in self._data:
+            if self._book.data.get(work.data.key) is not work.data:  # its watches went meanwhile
                 continue
-            if work.drawn:
-                data.draw(work.drawn)
-            if work.history is not None and work.start_us is not None:
-                data.backfill(work.history, work.start_us)
-            if work.sample is not None:
-                data.add_sample(*work.sample)
-            if work.deltas is not None:
-                data.add(work.deltas)
+            if work.problem is None:
+                work.add()
+            else:
+                for number in self._book.give_up(work.data, str(work.problem)):
+                    self._say_problem(number)
+
+    def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
+        self._put(works)
+        self._warn_of_times(table, works, batch)
         table.clock.saw(batch.max_time)
         table.rows += batch.rows
         table.no_time += batch.no_time
@@ -407,17 +240,54 @@ class SiteAgent:
         self._beat(table.name)
         self._speech.flush()
 
+    def _warn_of_times(self, table: SiteTable, works: Sequence[Work], batch: Batch) -> None:
+        """Say once that there are rows without a time, and once that there are rows with one ahead of now."""
+        if batch.no_time and not table.no_time:
+            _log.warning(
+                "table %s has rows without a time (%d in this batch), which count nowhere", table.name, batch.no_time
+            )
+        now, newest = self.wall_us(), batch.max_time
+        if newest is None or not table.clock.is_ahead(newest, now):
+            return
+        if not table.ahead:
+            _log.warning(
+                "table %s has rows with times up to %s, ahead of this machine's clock (%s): they count when their time"
+                " comes; correct the times, or the clock", table.name, iso_time(newest), iso_time(now),
+            )  # fmt: skip
+        table.ahead += max([1, *(work.rows_after(now + AHEAD_US) for work in works)])
+
+    def wants_history(self, table_name: str) -> bool:
+        """Has the table watches whose history is not read yet? A batch does it, or ``fill`` where none comes."""
+        with self._lock:
+            return any(wants_history(self.tables[table_name], data) for data in self._book.of(table_name))
+
+    def fill(self, table_name: str) -> None:
+        """Read the history of watches that came while a table is idle. Spark works, and may take its time."""
+        table = self.tables[table_name]
+        with table.work:
+            with self._lock:
+                works = [
+                    begin(table, data, self.wall_us())
+                    for data in self._book.of(table_name)
+                    if wants_history(table, data)
+                ]
+            compute_history(table, works)
+            with self._lock:
+                self._put(works)
+                self._speech.flush()
+
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
         reached = table.clock.watermark(self.wall_us(), table.idle_since_us, table.elsewhere_us)
-        here = [data for data in self._data.values() if data.plan.table == table.name]
+        here = self._book.of(table.name)
         moved: set[str] = set()
         for data in here if reached is not None else ():
             assert reached is not None
             if data.waiting:
-                if place is not None:  # it came while this batch was computed, and begins with the next
+                # One that came while this batch was computed begins with the next; history is read outside of the lock.
+                if place is not None or wants_history(table, data):
                     continue
-                self._begin(table, data)
+                begin(table, data, self.wall_us()).add()
             before = data.keeper.closed
             closing = data.keeper.close_through(reached)
             for pane in closing[-HISTORY:]:  # a clock may leap over years
@@ -426,9 +296,12 @@ class SiteAgent:
                 data.keeper.settle(closing[-HISTORY])
             if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
                 moved.add(data.key)
-            self._settle(data)
+            self._book.settle(data)
         if not moved and place is None:
             return False
+        number = self.store.last_batch(table.name) if place is None else place[2]
+        for data in here:
+            data.batch = number
         changes = {data.scope: data.changes() for data in here}
         changes[f"table:{table.name}"] = table.clock.changes()
         settled = {n: watch.machine.settled for n, watch in self.watches.items() if watch.machine is not None}
@@ -491,8 +364,7 @@ class SiteAgent:
 
     def _counts(self, watch: SiteWatch) -> Counts | None:
         """What the watch has seen, unless that was said."""
-        data = watch.data
-        counts = Counts(data.events, data.panes, data.late, data.keeper.full_from())
+        counts = watch.data.counts_of(watch.number)
         if not self._speech.up or watch.counted == counts:
             return None
         watch.counted = counts

@@ -12,7 +12,6 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
@@ -21,28 +20,40 @@ from tacit.runtime.config_tables import Table, source_of
 from tacit.runtime.link_thread import HeldLink, LinkThread
 from tacit.runtime.locks import hold
 from tacit.runtime.pane_clock import TableClock
-from tacit.runtime.site_agent import SiteAgent, SiteTable
+from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
+from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import Witness
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls, TlsFiles
-from tacit.vocabulary import MachineError, TacitError
+from tacit.vocabulary import InputError, MachineError, OptionError, TacitError
 
 if TYPE_CHECKING:
     from tacit.pipelines.batches import SparkBatch
+    from tacit.pipelines.live_sources import TableSource
     from tacit.pipelines.streaming import StreamingTable
 
-__all__ = ["SiteRunner", "SparkHost"]
+__all__ = ["SiteRunner", "SparkGoneError", "SparkHost"]
 
 _log = logging.getLogger(__name__)
 
-_RESTARTS = 5  # of a Spark that dies again within a minute; more, and it is not the machine's bad luck
-_RECENT_S = 60.0
+_DEATHS = 5  # in a row, of a Spark that lives for less than a minute: then it is not the machine's bad luck
+_SHORT_S = 60.0
 _DYING_S = 3.0
+
+
+def _source(table: Table) -> TableSource:
+    from tacit.pipelines.live_sources import TableSource
+
+    return TableSource(**source_of(table), where=table.where)
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class SparkGoneError(MachineError):
+    """Spark died again and again, or could not be started: nobody tries any more."""
 
 
 class SparkHost:
@@ -52,7 +63,9 @@ class SparkHost:
         self.settings, self.packages = settings, (*settings.packages, *packages)
         self.generation = 0
         self._session: Any = None
-        self._deaths: list[float] = []
+        self._deaths = 0  # in a row, each after a short life; a start that failed is one
+        self._started = 0.0
+        self._gave_up: SparkGoneError | None = None
         self._lock = threading.Lock()
 
     def session(self) -> Any:
@@ -60,17 +73,18 @@ class SparkHost:
         from tacit.pipelines.session import close_session, java_alive, open_session
 
         with self._lock:
+            if self._gave_up is not None:
+                raise self._gave_up
             if self._session is not None and java_alive(self._session):
                 return self._session
             if self._session is not None:
-                now = time.monotonic()
-                self._deaths = [each for each in self._deaths if now - each < _RECENT_S] + [now]
-                if len(self._deaths) > _RESTARTS:
-                    raise MachineError(f"Spark died {len(self._deaths)} times within a minute; run: tacit doctor")
-                _log.warning("Spark's Java has died; it is started anew")
                 with suppress(Exception):
                     close_session(self._session)
                 self._session = None
+                if time.monotonic() - self._started >= _SHORT_S:
+                    self._deaths = 0
+                self._died("its Java ended by itself")
+                _log.warning("Spark's Java has died; it is started anew")
             master = self.settings.master
             local = master.startswith("local")
             cores: Any = "*"
@@ -80,14 +94,28 @@ class SparkHost:
             conf = {key: _text(value) for key, value in self.settings.conf.items()}
             here = threading.current_thread() is threading.main_thread()
             on_interrupt = signal.getsignal(signal.SIGINT) if here else None
-            self._session = open_session(
-                "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
-                packages=tuple(dict.fromkeys(self.packages)),
-            )  # fmt: skip
+            try:
+                self._session = open_session(
+                    "tacit", cores=cores, memory=self.settings.memory, master=None if local else master, conf=conf,
+                    packages=tuple(dict.fromkeys(self.packages)),
+                )  # fmt: skip
+            except Exception as error:
+                self._died(str(error))
+                raise
+            self._started = time.monotonic()
             if on_interrupt is not None:  # PySpark puts its own in the place, and whoever runs this has one
                 signal.signal(signal.SIGINT, on_interrupt)
             self.generation += 1
             return self._session
+
+    def _died(self, why: str) -> None:
+        self._deaths += 1
+        if self._deaths >= _DEATHS:
+            self._gave_up = SparkGoneError(
+                f"Spark died or did not start {self._deaths} times in a row, each within a minute ({why}); run: tacit"
+                " doctor"
+            )
+            raise self._gave_up
 
     def alive(self) -> bool:
         """Is Java there?"""
@@ -140,6 +168,7 @@ class SiteRunner:
         self._link: HeldLink | None = None
         self._said = ""
         self._reading = False
+        self._filler: threading.Thread | None = None
         self._end = threading.Event()
         self._timer = threading.Thread(target=self._beat, name=f"tacit-{name}", daemon=True)
 
@@ -184,11 +213,21 @@ class SiteRunner:
                     error = table.failure()
                     if error is not None and self.host.alive():
                         raise error
+        except SparkGoneError as error:
+            self._fail(error)
         except TacitError as error:
-            if self.host.ends():
-                return  # seen again, and mended, at the next look
-            self.failure, self.status = error, "failed"
-            _log.error("site %s: %s", self.name, error)
+            if not self.host.ends():  # else it is seen again, and mended, at the next look
+                self._fail(error)
+
+    def _fail(self, error: TacitError) -> None:
+        """This site cannot go on. It hangs up: as long as it was heard of, its answers would pass for good ones."""
+        self.failure, self.status = error, "failed"
+        _log.error("site %s: %s", self.name, error)
+        self._end.set()
+        if self._link is not None:
+            self._link.stop()
+        if self.agent is not None:
+            self.agent.link_down()
 
     def stop(self) -> None:
         """Stop reading and hang up. What was not finished comes again after the next start."""
@@ -204,16 +243,14 @@ class SiteRunner:
     # Spark
 
     def _open_tables(self) -> None:
-        from tacit.pipelines.live_sources import TableSource
         from tacit.pipelines.streaming import StreamingTable
 
         spark = self.host.session()
         self._generation = self.host.generation
         self._tables = {}
         for name, table in self.config.tables.items():
-            source = TableSource(**source_of(table), where=table.where)
             self._tables[name] = StreamingTable(
-                spark, name, source, time=table.time, checkpoint=self.config.state / "checkpoints" / name,
+                spark, name, _source(table), time=table.time, checkpoint=self.config.state / "checkpoints" / name,
                 trigger_s=table.trigger_seconds, on_batch=partial(self._take, name),
             )  # fmt: skip
 
@@ -240,14 +277,31 @@ class SiteRunner:
         clock = TableClock(table.watermark_us, table.clock, round(table.idle_seconds * 1_000_000))
         history = None
         if table.backfill is not None:
-            history = partial(self._history, table)
+            self._check_history(name, table, table.backfill)
+            history = partial(self._history, table, table.backfill)
         return SiteTable(name, dict(self._tables[name].columns), clock, history)
 
-    def _history(self, table: Table, lo_us: int, hi_us: int) -> SparkBatch:
+    def _fill(self, name: str) -> None:
+        """Read history beside the heartbeats, which go on."""
+        assert self.agent is not None
+        try:
+            self.agent.fill(name)
+        except Exception as error:
+            if not self._end.is_set() and not self.host.ends():  # else it is tried again
+                self._fail(error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}"))
+
+    def _check_history(self, name: str, table: Table, path: str) -> None:
+        from tacit.pipelines.history import check_history
+
+        try:
+            check_history(self.host.session(), _source(table), path, table.time)
+        except InputError as error:
+            raise OptionError(f"the backfill of table {name} cannot be used: {error}") from None
+
+    def _history(self, table: Table, path: str, lo_us: int, hi_us: int) -> SparkBatch | None:
         from tacit.pipelines.history import read_history
 
-        assert table.backfill is not None
-        return read_history(self.host.session(), Path(table.backfill), table.time, table.where, lo_us, hi_us)
+        return read_history(self.host.session(), _source(table), path, table.time, lo_us, hi_us)
 
     # The link
 
@@ -288,9 +342,11 @@ class SiteRunner:
             idle = {name: self._reading and table.is_idle() for name, table in self._tables.items()}
             try:
                 self.agent.tick(idle)
+                for name in (name for name, is_idle in idle.items() if is_idle and self.agent.wants_history(name)):
+                    if self._filler is None or not self._filler.is_alive():
+                        self._filler = threading.Thread(target=self._fill, args=(name,), daemon=True)
+                        self._filler.start()
             except Exception as error:
                 if self._end.is_set():
                     return
-                self.failure = error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}")
-                _log.error("site %s: %s", self.name, error)
-                return
+                self._fail(error if isinstance(error, TacitError) else TacitError(f"site {self.name}: {error!r}"))

@@ -56,10 +56,42 @@ class SiteStore:
         ).fetchone()
         return row
 
+    def last_batch(self, table: str) -> int | None:
+        """The number of that micro-batch."""
+        known = self.batch_of(table)
+        return None if known is None else known[1]
+
+    def has_batch(self, table: str, checkpoint: str, number: int) -> bool:
+        """Is this micro-batch in the windows already? OptionError when it does not fit what is here."""
+        known = self.batch_of(table)
+        if known is None:
+            if number > 0:
+                raise OptionError(
+                    f"Spark has read table {table} up to batch {number} before, and this site's state does not know of"
+                    " it; remove both and start again: tacit reset"
+                )
+            return False
+        if known[0] != checkpoint:
+            raise OptionError(
+                f"the checkpoint of table {table} is not the one that this site's state was made with; remove both and"
+                " start again: tacit reset"
+            )
+        if number > known[1] + 1:
+            raise OptionError(
+                f"batches {known[1] + 1} to {number - 1} of table {table} never came; remove the site's state and its"
+                " checkpoint and start again: tacit reset"
+            )
+        return number <= known[1]
+
     def pieces(self, scope: str) -> dict[str, bytes]:
         """All that was saved under a scope."""
         rows = self._database.execute("SELECT key, blob FROM pieces WHERE scope = ?", (scope,))
         return {key: bytes(blob) for key, blob in rows}
+
+    def scopes(self, prefix: str) -> list[str]:
+        """The scopes with this beginning under which something is saved."""
+        rows = self._database.execute("SELECT DISTINCT scope FROM pieces")
+        return [scope for (scope,) in rows if scope.startswith(prefix)]
 
     def watches(self) -> list[tuple[int, bytes, int | None]]:
         """The watches that the coordinator installed, as it said them, and how far each was settled."""

@@ -23,7 +23,7 @@ from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
-from tacit.wire.control import Install, Sample
+from tacit.wire.control import Counts, Install, Sample
 
 __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of"]
 
@@ -54,6 +54,8 @@ class WatchData:
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self.plan, self.key = plan, data_key(plan)
         self.events = self.panes = self.late = 0
+        self.bases: dict[int, list[int]] = {}  # what was counted when a watch came to share these windows
+        self.batch: int | None = None  # the last one of its table when it was saved
         self.centres: list[float | None] = [None] * len(plan.centres)
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
@@ -73,6 +75,17 @@ class WatchData:
     def around(self) -> tuple[float, ...]:
         """The site's own centres; 0 as long as there was no value."""
         return tuple(0.0 if centre is None else centre for centre in self.centres)
+
+    @property
+    def counted(self) -> list[int]:
+        """Events, panes that changed and late rows, since there are these windows."""
+        return [self.events, self.panes, self.late]
+
+    def counts_of(self, number: int) -> Counts:
+        """What was counted since this watch came."""
+        base = self.bases.get(number, (0, 0, 0))
+        events, panes, late = (now - before for now, before in zip(self.counted, base, strict=True))
+        return Counts(events, panes, late, self.keeper.full_from())
 
     def draw(self, drawn: tuple[float | None, ...]) -> None:
         """Choose centres that are not chosen yet; before, there was no value, so nothing was summed around them."""
@@ -107,7 +120,7 @@ class WatchData:
         """What is to be saved."""
         record = {
             "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
-            "waiting": self.waiting,
+            "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
         }  # fmt: skip
         changes = [*self.keeper.changes(), Change("own", pack_record(record))]
         if self.sample is not None:
@@ -117,8 +130,9 @@ class WatchData:
 
     def _restore(self, saved: dict[str, bytes]) -> None:
         record: dict[str, Any] = unpack_record("own", saved["own"])
-        self.centres, self.waiting = record["centres"], record["waiting"]
+        self.centres, self.waiting, self.batch = record["centres"], record["waiting"], record.get("batch")
         self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
+        self.bases = dict(record.get("bases", ()))
         if "sample" in saved:
             d, k = len(self.plan.statistics), len(self.plan.centres)
             (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)

@@ -1,0 +1,32 @@
+"""A table at a site, as its agent sees it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tacit.runtime.pane_clock import TableClock
+
+if TYPE_CHECKING:
+    from tacit.pipelines.batches import Batch
+
+__all__ = ["SiteTable"]
+
+
+@dataclass(slots=True)
+class SiteTable:
+    """A table at a site: its columns, its clock, and, where there is one, its history between two instants."""
+
+    name: str
+    columns: Mapping[str, str]
+    clock: TableClock
+    history: Callable[[int, int], Batch | None] | None = None
+    busy: bool = False  # a batch is being computed
+    elsewhere_us: int | None = None  # how far the furthest site is
+    idle_since_us: int | None = None
+    rows: int = 0
+    no_time: int = 0
+    ahead: int = 0  # rows that some watch counts and whose time is not to be believed
+    work: threading.Lock = field(default_factory=threading.Lock)  # one batch, or one look at the history, at a time

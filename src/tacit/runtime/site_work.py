@@ -1,0 +1,157 @@
+"""What a micro-batch says to the windows of a site: the part of it that Spark does, outside of the agent's lock.
+
+Nothing is changed before Spark is done: a batch that dies on the way is begun again, history included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacit.language.shape import SAMPLE
+from tacit.runtime.site_table import SiteTable
+from tacit.runtime.site_watch import WatchData
+from tacit.vocabulary import InputError
+from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+
+if TYPE_CHECKING:
+    from tacit.pipelines.batches import Batch
+
+__all__ = ["Work", "begin", "compute", "compute_history", "wants_history"]
+
+
+@dataclass(slots=True)
+class Work:
+    """What a batch says to one set of windows."""
+
+    data: WatchData
+    deltas: PaneDeltas | RowBlock | None = None
+    drawn: tuple[float | None, ...] = ()
+    sample: tuple[int, SampleRows] | None = None
+    history: PaneDeltas | None = None
+    begins: bool = False
+    start_us: int | None = None
+    problem: InputError | None = None
+
+    @property
+    def centres(self) -> tuple[float, ...]:
+        """What contributions are taken around: the data's centres, and those that were just drawn."""
+        drawn = self.drawn or (None,) * len(self.data.centres)
+        chosen = (new if old is None else old for old, new in zip(self.data.centres, drawn, strict=True))
+        return tuple(0.0 if centre is None else centre for centre in chosen)
+
+    def rows_after(self, time_us: int) -> int:
+        """How many rows lie in sub-panes that begin after an instant."""
+        deltas = self.deltas
+        if deltas is None:
+            return 0
+        if isinstance(deltas, RowBlock):
+            return int((deltas.t > time_us).sum())
+        return int(deltas.rows[deltas.sub * int(self.data.keeper.sub_us or 1) > time_us].sum())
+
+    def add(self) -> None:
+        """Put it into the windows."""
+        data = self.data
+        if self.begins:
+            data.waiting = False
+            if self.start_us is not None:
+                data.keeper.start(self.start_us)
+                if self.history is not None:
+                    data.backfill(self.history, self.start_us)
+        if self.drawn:
+            data.draw(self.drawn)
+        if self.sample is not None:
+            data.add_sample(*self.sample)
+        if self.deltas is not None:
+            data.add(self.deltas)
+
+
+def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
+    """Where the data of a watch begins that came while rows flow: after the rows that passed without it."""
+    work = Work(data, begins=data.waiting)
+    seen = table.clock.seen(now_us)
+    if data.waiting and seen is not None:
+        pane = data.keeper.pane_us
+        work.start_us = (seen // pane + 1) * pane
+    return work
+
+
+def wants_history(table: SiteTable, data: WatchData) -> bool:
+    """Is there history to be read before the data begins? Windows of rows fill with the rows to come."""
+    timed = data.keeper.sub_us is not None
+    return data.waiting and timed and table.history is not None and table.clock.max_time is not None
+
+
+def compute(table: SiteTable, works: Sequence[Work], batch: Batch, measured: Collection[str]) -> None:
+    """Let Spark work. Data whose key is among ``measured`` needs no sample.
+
+    A row that one watch cannot be computed of is that watch's ``problem``, and of no other.
+    """
+    for work in works:
+        if None in work.data.centres:
+            with _told_by(work):
+                work.drawn = batch.draw_centres(work.data.plan)
+    timed = [work for work in works if work.data.keeper.sub_us is not None and work.problem is None]
+    wanted = [(work.data.plan, work.centres, int(work.data.keeper.sub_us or 1)) for work in timed]
+    for work, outcome in zip(timed, batch.pane_outcomes(wanted) if wanted else [], strict=True):
+        if isinstance(outcome, InputError):
+            work.problem = outcome
+        else:
+            work.deltas = outcome
+    for work in works:
+        if work.problem is None:
+            with _told_by(work):
+                if work.data.keeper.sub_us is None:
+                    work.deltas = batch.row_block(work.data.plan, work.centres)
+                if work.data.key not in measured:
+                    _compute_sample(work, batch)
+    compute_history(table, works)
+    if any(work.problem is not None for work in works):
+        _ = batch.rows  # raises when it is the batch that cannot be read, and no watch is at fault
+
+
+def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
+    """Let Spark read what lies before the start of windows that begin."""
+    for work in works:
+        if work.start_us is None or work.problem is not None or not wants_history(table, work.data):
+            continue
+        assert table.history is not None
+        plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
+        with _told_by(work):
+            before = table.history(work.start_us - int(plan.window.duration_us or work.start_us), work.start_us)
+            if before is None:  # nothing has been put there yet
+                continue
+            if not work.drawn and None in work.data.centres:
+                work.drawn = before.draw_centres(plan)
+            (outcome,) = before.pane_outcomes([(plan, work.centres, sub_us)])
+            if isinstance(outcome, InputError):
+                raise outcome
+            work.history = outcome
+
+
+@contextmanager
+def _told_by(work: Work) -> Iterator[None]:
+    """What the user's sentence or data cannot do is told by the work; what the machine cannot do is raised."""
+    try:
+        yield
+    except InputError as error:
+        work.problem = error
+
+
+def _compute_sample(work: Work, batch: Batch) -> None:
+    data, deltas = work.data, work.deltas
+    keeper = data.keeper
+    if deltas is None:
+        return
+    times = deltas.t if isinstance(deltas, RowBlock) else deltas.sub * int(keeper.sub_us or 1)
+    for begin_us in (keeper.open_from_us, work.start_us):
+        if begin_us is not None:
+            times = times[times >= begin_us]
+    if not len(times):
+        return
+    first = int(times.min()) // keeper.pane_us
+    if keeper.first is None or first <= keeper.first:
+        lo = first * keeper.pane_us
+        work.sample = (first, batch.sample(data.plan, work.centres, lo, lo + keeper.pane_us, SAMPLE))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -33,19 +33,19 @@ from tacit.language.statement_kinds import (
 from tacit.language.statements import parse_statements
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
-from tacit.runtime.answers import Said
-from tacit.runtime.kept_watch import KeptWatch, Outbound, Tuning
+from tacit.runtime.guarded import Addressed, fail, spoken, writes_of
+from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.pruning import pruning, tidying
 from tacit.runtime.rehearsal import no_watch, rehearse
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
-from tacit.runtime.store import Store, Write, pack, unpack
+from tacit.runtime.restoring import restored
+from tacit.runtime.store import Store, Write, pack
 from tacit.vocabulary import ProtocolError
 from tacit.wire.codec import VERSION
 from tacit.wire.control import (
     Beats,
     BeatsAnswer,
     Control,
-    Counts,
     Measure,
     Opening,
     Tallies,
@@ -57,10 +57,6 @@ __all__ = ["Addressed", "Coordinator", "KnownSite"]
 
 _ANSWERS = 4  # to heartbeats in a lease, at least
 _LEDGER = "SELECT * FROM ledger WHERE watch IN (SELECT lineage FROM watches WHERE status != 'dropped' UNION SELECT 0)"
-_KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
-
-Addressed = tuple[int, int, Message | Control]
-"""To which site, about which watch, what."""
 
 
 @dataclass(slots=True)
@@ -166,7 +162,7 @@ class Coordinator:
         watch = self.watches.get(about)
         if watch is None:
             return []
-        return _spoken(watch, watch.receive, number, message, now)
+        return spoken(watch, watch.receive, number, message, now)
 
     def _beats(self, number: int, beats: Beats, now: float) -> list[Addressed]:
         """The heartbeats of many watches; their answers travel together, too.
@@ -185,7 +181,7 @@ class Coordinator:
             if watch is None or watch.settlement is None or watch.problem:
                 continue
             try:
-                out += _spoken(watch, watch.beat, number, beat, closed, silent, version, now)
+                out += spoken(watch, watch.beat, number, beat, closed, silent, version, now)
             except ProtocolError:
                 self._untold += out  # which other sites wait for
                 raise
@@ -209,9 +205,9 @@ class Coordinator:
                     each.number for each in self.sites.values() if each.online and watch.plan.table in each.tables
                 ]
             try:
-                out += _spoken(watch, watch.tick, now, expected, online)
+                out += spoken(watch, watch.tick, now, expected, online)
             except ProtocolError as error:  # there is no stream to blame
-                _fail(watch, error)
+                fail(watch, error)
         return out
 
     def waited_for(self, watch: KeptWatch) -> set[int]:
@@ -242,7 +238,7 @@ class Coordinator:
         writes, self._writes = self._writes, []
         alerts, self._alerts = self._alerts, []
         for watch in self.watches.values():
-            writes += _writes_of(watch)
+            writes += writes_of(watch)
             alerts += watch.take_alerts()
         return writes, alerts
 
@@ -319,7 +315,7 @@ class Coordinator:
         for watch in self._running():
             watch.offers.pop(number, None)
             session = 0 if watch.settlement is None else watch.settlement.sessions.get(number, 0)
-            out += _spoken(watch, watch.receive, number, Leave(number, session), now)
+            out += spoken(watch, watch.receive, number, Leave(number, session), now)
         return out
 
     def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
@@ -383,7 +379,7 @@ class Coordinator:
         """Let go of a watch under its number; what was said of it stays stored for a while."""
         number = watch.number
         watch.status = "dropped"
-        self._writes += _writes_of(watch)
+        self._writes += writes_of(watch)
         self._alerts += watch.take_alerts()
         self._writes.append(("UPDATE watches SET status = 'dropped' WHERE number = ?", (number,)))
         self._writes.append(("INSERT OR REPLACE INTO ended VALUES (?, ?)", (number, self.wall())))
@@ -429,55 +425,8 @@ class Coordinator:
         (self._last_number,) = self.store.one("SELECT COALESCE(MAX(number), 0) FROM watches") or (0,)
         for values in self.store.all("SELECT * FROM watches WHERE status != 'dropped' ORDER BY number"):
             row = dict(zip(names, values, strict=True))
-            self.watches[row["number"]] = self._restored(row, now)
+            self.watches[row["number"]] = restored(self.store, row, self.tuning, self._start, now)
         self.version = self._last_number
-
-    def _restored(self, row: dict[str, Any], now: float) -> KeptWatch:
-        number, lineage = row["number"], row["lineage"]
-        measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
-        rows = self.store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
-        said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
-        watch = KeptWatch(
-            number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=self.tuning,
-            start=self._start, lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
-            keys=[key for (key,) in self.store.all(_KEYS, (number,))],
-        )  # fmt: skip
-        counted = self.store.one("SELECT counted FROM counts WHERE lineage = ?", (lineage,))
-        for site, events, panes, late in [] if counted is None else unpack(counted[0]).tolist():
-            watch.counts[site] = Counts(events, panes, late, None)
-        if row["status"] != "dropped":
-            books = self.store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))
-            watch.resume(row, {site: (a, b, c, d) for site, a, b, c, d in books}, now)
-        return watch
-
-
-def _addressed(watch: KeptWatch, out: Sequence[Outbound]) -> list[Addressed]:
-    return [(site, watch.number, message) for site, message in out]
-
-
-def _spoken(watch: KeptWatch, work: Callable[..., Sequence[Outbound]], *said: Any) -> list[Addressed]:
-    """What a watch says to this. A defect in one watch ends that watch, and neither a stream nor the coordinator."""
-    try:
-        return _addressed(watch, work(*said))
-    except ProtocolError:
-        raise
-    except Exception as error:
-        _fail(watch, error)
-        return []
-
-
-def _writes_of(watch: KeptWatch) -> list[Write]:
-    try:
-        return watch.take_writes()
-    except Exception as error:
-        _fail(watch, error)
-        return []
-
-
-def _fail(watch: KeptWatch, error: Exception) -> None:
-    name = watch.plan.name
-    why = f"it failed over {type(error).__name__}: {error}; the coordinator's log says where"
-    watch.fail(f"{why}. Start the coordinator again, or DROP WATCH {name} and create it anew", error=error)
 
 
 def _packed(measure: Measure | None) -> tuple[bytes | None, bytes | None]:

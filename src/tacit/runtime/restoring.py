@@ -1,0 +1,38 @@
+"""A watch as its coordinator's store knows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.language.sentence import parse_watch
+from tacit.runtime.answers import Said
+from tacit.runtime.guarded import fail
+from tacit.runtime.kept_watch import KeptWatch, Tuning
+from tacit.runtime.store import Store, unpack
+from tacit.wire.control import Counts, Measure
+
+__all__ = ["restored"]
+
+_KEYS = "SELECT key FROM groups WHERE watch = ? ORDER BY number"
+
+
+def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now: float) -> KeptWatch:
+    """The watch of this row. One whose books cannot be read has failed and says so; others are kept."""
+    number, lineage = row["number"], row["lineage"]
+    measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
+    rows = store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
+    said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+    watch = KeptWatch(
+        number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=tuning, start=start,
+        lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
+        keys=[key for (key,) in store.all(_KEYS, (number,))],
+    )  # fmt: skip
+    counted = store.one("SELECT counted FROM counts WHERE lineage = ?", (lineage,))
+    for site, events, panes, late in [] if counted is None else unpack(counted[0]).tolist():
+        watch.counts[site] = Counts(events, panes, late, None)
+    books = store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))
+    try:
+        watch.resume(row, {site: (a, b, c, d) for site, a, b, c, d in books}, now)
+    except Exception as error:
+        fail(watch, error)
+    return watch

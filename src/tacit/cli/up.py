@@ -16,6 +16,7 @@ __all__ = ["register", "run_here"]
 
 _SHOW_S = 1.0
 _END_S = 8.0
+_SILENT_S = 30.0  # a coordinator that is not up by then is waited for no longer without a word
 
 
 def register(app: typer.Typer) -> None:
@@ -135,6 +136,7 @@ class Screen:
         self._live: Any = None
         self._doing = ""
         self._alerts: list[str] = []
+        self._complaints: set[str] = set()
         self._rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Screen:
@@ -154,6 +156,12 @@ class Screen:
         """What is being done."""
         self._doing = text
         self._draw()
+
+    def complain(self, text: str) -> None:
+        """Something that the user must know, on standard error, the first time that it is said."""
+        if text not in self._complaints:
+            self._complaints.add(text)
+            typer.echo(f"tacit: {text}", err=True)
 
     def say_once(self, text: str) -> None:
         """A line that stays."""
@@ -221,8 +229,8 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         )
     commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
     commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
+    processes = Processes(commands, config)
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
-        processes = Processes(commands)
         status: dict[str, Any] = {}
         try:
             processes.start()
@@ -230,8 +238,11 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
             begin = time.monotonic()
             while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
                 processes.mind()
-                status = processes.status(config) or status
+                status = processes.status() or status
                 screen.table(status.get("watches", []))
+                screen.say("" if processes.silence is None else f"the coordinator is asked: {processes.silence}")
+                if not status and processes.silence is not None and time.monotonic() - begin > _SILENT_S:
+                    screen.complain(f"the coordinator cannot be asked: {processes.silence}")
         finally:
             screen.say("ending")
             processes.stop(_END_S)
@@ -239,4 +250,6 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         typer.echo(as_json(status))
     else:
         screen.last(status)
+    if not status and processes.silence is not None:
+        screen.complain(f"the coordinator cannot be asked: {processes.silence}")
     return 0

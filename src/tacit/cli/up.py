@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
     """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up."""
     from tacit.cli.live import load_kernels, stop_on_signals
-    from tacit.cli.work import as_json
+    from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
     from tacit.runtime.judge import Judge
     from tacit.runtime.local import LocalSystem
@@ -53,25 +53,27 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     judge = Judge() if judged else None
     system = LocalSystem(config, witness=None if judge is None else judge.witness)
     status: dict[str, Any] = {}
-    with stop_on_signals() as stop, Screen(quiet=json_) as screen:
-
-        def say(text: str) -> None:
-            if stop.is_set():  # interrupted before there is anything to show
-                raise KeyboardInterrupt
-            screen.say(text)
-
-        try:
-            say("loading kernels (compiled the first time, which takes a minute or two)")
+    with Screen(quiet=json_) as screen:
+        screen.say("loading kernels (compiled the first time, which takes a minute or two)")
+        with orderly_end():  # compiling takes no notice of an event; nothing is there yet that must end in order
             load_kernels()
-            system.start(say)
-            stop.again()  # type: ignore[attr-defined]
-            assert system.sites is not None
-            screen.say_once(_where(config, system.coordinator.port))
-            status = _show(system, stop, screen, seconds)
-            failures = system.sites.failures
-        finally:
-            screen.say("ending")
-            system.stop()
+        with stop_on_signals() as stop:
+
+            def say(text: str) -> None:
+                if stop.is_set():  # interrupted before there is anything to show
+                    raise KeyboardInterrupt
+                screen.say(text)
+
+            try:
+                system.start(say)
+                stop.again()  # type: ignore[attr-defined]
+                assert system.sites is not None
+                screen.say_once(_where(config, system.coordinator.port))
+                status = _show(system, stop, screen, seconds)
+                failures = system.sites.failures
+            finally:
+                screen.say("ending")
+                system.stop()
     wrong = 0
     if judge is not None:
         store = Store(config.coordinator.state)

@@ -50,7 +50,10 @@ class LocalSites:
         self.spark_up: float | None = None
 
     def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Start Spark, then the sites."""
+        """Start Spark, then the sites; a token that is not where it should be is found before that."""
+        for runner in self.runners:
+            if runner.config.token is not None:
+                runner.config.token.reveal()
         tell("starting Spark")
         self.host.session()
         self.spark_up = time.monotonic()

@@ -74,20 +74,20 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
             finally:
                 screen.say("ending")
                 system.stop()
-    wrong = 0
+    good = True
     if judge is not None:
         store = Store(config.coordinator.state)
-        verdicts = [verdict.as_dict() for verdict in judge.verdicts(store)]
+        verdicts = judge.verdicts(store)
         store.close()
-        status["verdicts"] = verdicts
-        wrong = sum(len(verdict["wrong"]) for verdict in verdicts)
+        status["verdicts"] = [verdict.as_dict() for verdict in verdicts]
+        good = all(verdict.is_good for verdict in verdicts)
     if json_:
         typer.echo(as_json(status))
     else:
         screen.last(status)
     for failure in failures.values():
         raise failure
-    return 1 if wrong else 0
+    return 0 if good else 1
 
 
 def _where(config: Config, port: int) -> str:
@@ -197,9 +197,12 @@ class Screen:
             self._console.print(f"first answer {first:.1f} s after Spark was up", soft_wrap=True)
         for verdict in status.get("verdicts", []):
             judged = f"{verdict['watch']}: {verdict['panes']} panes judged, {len(verdict['wrong'])} wrong"
-            crossed = f"; {verdict['crossings']} crossings, {verdict['alerts']} alerts"
+            untold = (
+                f"{len(verdict['untold'])} of them without an alert" if verdict["untold"] else "each with its alert"
+            )
+            crossed = f"; {verdict['crossings']} crossings" + (f", {untold}" if verdict["crossings"] else "")
             self._console.print(judged + crossed, soft_wrap=True, markup=False)
-            for line in verdict["wrong"][:5]:
+            for line in [*verdict["wrong"][:5], *(f"no alert for {each}" for each in verdict["untold"][:5])]:
                 self._console.print(f"  {line}", soft_wrap=True, markup=False)
 
     def _draw(self) -> None:

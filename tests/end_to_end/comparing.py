@@ -38,22 +38,37 @@ def answers_of_replay(watch: Watch, replay: Replay) -> dict[int, dict[str, Said]
 
 
 def same_as_replay(
-    watch: Watch, told: Told, report: dict[str, Any], replay: Replay, groups: Sequence[str] | None, steps: int
+    watch: Watch,
+    told: Told,
+    report: dict[str, Any],
+    replay: Replay,
+    groups: Sequence[str] | None,
+    steps: int,
+    *,
+    rounding: float = 0.0,
 ) -> None:
-    """The same alerts, and the same side and value at every pane, as far as all rows are in."""
+    """The same alerts, and the same side and value of every group at every pane, as far as all rows are in.
+
+    A group that was never spoken of has the answer of no rows, as at the replay's start. Values of data that are no
+    whole numbers may differ by ``rounding``, relatively: they are summed in another order.
+    """
     end_us = (BASE_S + steps) * 1_000_000 // watch.pane_us * watch.pane_us
     until = iso_time(end_us)
-    assert alerts_told(told.alerts, until) == alerts_told(report["alerts"], until), watch.name
+    raised, expected = alerts_told(told.alerts, until), alerts_told(report["alerts"], until)
+    assert [each[:3] for each in raised] == [each[:3] for each in expected], watch.name
+    for mine, theirs in zip(raised, expected, strict=True):
+        assert _near(mine[3], theirs[3], rounding), (watch.name, mine, theirs)
     names = groups or [""]
     changes = answers_of_replay(watch, replay)
-    now = {names[int(group)]: said for group, said in changes.pop(-1, {}).items()}
+    start = {names[int(group)]: said for group, said in changes.pop(-1, {}).items()}
+    assert set(start) == set(names)
+    now = dict(start)
     for pane in range(min(told.answers), end_us // watch.pane_us):
         now |= {names[int(group)]: said for group, said in changes.get(pane, {}).items()}
-        live = told.answers[pane]
-        expected = {name: now[name] for name in live}
-        assert {k: (s, _none(v)) for k, (s, v) in live.items()} == {
-            k: (s, _none(v)) for k, (s, v) in expected.items()
-        }, (watch.name, pane)
+        live = {**start, **told.answers[pane]}
+        assert set(live) == set(now), (watch.name, pane)
+        for name, (side, number) in live.items():
+            assert (side, True) == (now[name][0], _near(number, now[name][1], rounding)), (watch.name, pane, name)
 
 
 def alerts_follow_from_answers(watch: Watch, told: Told) -> None:
@@ -70,5 +85,8 @@ def alerts_follow_from_answers(watch: Watch, told: Told) -> None:
     assert sorted(found, key=str) == sorted(expected, key=str), watch.name
 
 
-def _none(number: float | None) -> float | None:
-    return None if number is None or not np.isfinite(number) else number
+def _near(one: float | None, other: float | None, rounding: float) -> bool:
+    one, other = (None if each is None or not np.isfinite(each) else each for each in (one, other))
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= rounding * max(abs(one), abs(other))

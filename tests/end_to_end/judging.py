@@ -20,7 +20,7 @@ from tacit.recording.stream import load
 from tests.end_to_end.feeding import Row
 from tests.end_to_end.system import environment
 
-__all__ = ["WATCHES", "Live", "Told", "Watch", "complaints", "read_live", "replayed", "script"]
+__all__ = ["WATCHES", "Live", "S", "Told", "Watch", "complaints", "mean", "read_live", "replayed", "script"]
 
 S = 1_000_000
 _ROUNDING = 1e-9
@@ -46,7 +46,7 @@ class Watch:
         return f"CREATE WATCH {self.name} AS {self.text}"
 
 
-def _mean(column: str) -> Callable[[Sequence[Row]], float]:
+def mean(column: str) -> Callable[[Sequence[Row]], float]:
     return lambda rows: math.nan if not rows else sum(getattr(row, column) for row in rows) / len(rows)
 
 
@@ -54,13 +54,13 @@ WATCHES = (
     Watch(
         "heat",
         "SELECT AVG(v) AS mean FROM readings WINDOW LAST 8 SECONDS EVERY 1 SECOND ALERT WHEN mean > 58 MARGIN 2",
-        S, _mean("v"), duration_us=8 * S, threshold=58.0, slack=2.0,
+        S, mean("v"), duration_us=8 * S, threshold=58.0, slack=2.0,
     ),
     Watch(
         "level",
         "SELECT AVG(w) AS mean FROM readings WHERE device <> 'd3' WINDOW LAST 12 SECONDS EVERY 2 SECONDS"
         " TRACK mean WITHIN 4",
-        2 * S, lambda rows: _mean("w")([row for row in rows if row.device != "d3"]), duration_us=12 * S, slack=4.0,
+        2 * S, lambda rows: mean("w")([row for row in rows if row.device != "d3"]), duration_us=12 * S, slack=4.0,
     ),
     Watch(
         "spread",
@@ -78,7 +78,7 @@ WATCHES = (
     Watch(
         "recent",
         "SELECT AVG(v) AS mean FROM readings WINDOW LAST 30 ROWS EVERY 2 SECONDS TRACK mean WITHIN 3",
-        2 * S, _mean("v"), rows=30, slack=3.0,
+        2 * S, mean("v"), rows=30, slack=3.0,
     ),
 )  # fmt: skip
 

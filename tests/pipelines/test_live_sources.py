@@ -52,6 +52,21 @@ def test_csv_by_name_at_any_depth_and_nothing_that_is_half_written(mine: SparkSe
     assert [(row.v, row.s) for row in drained(frame, tmp_path)] == [(1.0, 'x "y"'), (2.5, "z"), (3.0, "w")]
 
 
+def test_names_in_capitals_and_names_that_the_user_gives(mine: SparkSession, tmp_path: Path) -> None:
+    """What is looked at for the columns is what is read; a folder whose files would all be passed over is refused."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "A.CSV").write_text("t,v\n1,2\n")
+    source = TableSource("files", path=str(folder))
+    assert drained(open_source(mine, source), tmp_path / "first") == [(1, 2)]
+    (folder / "A.CSV").rename(folder / "a.txt")
+    source = replace(source, format="csv", schema="t BIGINT, v BIGINT")
+    with pytest.raises(DataError, match=r"no file whose name ends in \.csv.*pathGlobFilter = \"\*\.txt\""):
+        open_source(mine, source)
+    source = replace(source, schema=None, options={"pathGlobFilter": "*.txt"})
+    assert drained(open_source(mine, source), tmp_path / "second") == [(1, 2)]
+
+
 def test_json_lines_and_select(mine: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -157,6 +172,7 @@ def test_refused_in_one_sentence(mine: SparkSession, tmp_path: Path, source: Tab
 def test_a_folder_of_two_kinds(mine: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t\n1\n")
     (tmp_path / "b.json").write_text('{"t": 1}\n')
+    (tmp_path / "c.md").write_text("What these files are.\n")
     with pytest.raises(DataError, match="holds csv and json files; say which format"):
         open_source(mine, TableSource("files", path=str(tmp_path)))
     assert kinds(open_source(mine, TableSource("files", path=str(tmp_path), format="csv"))) == {"t": "int"}

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.pipelines.private_folders import PrivateFolder, remove_left_folders
 from tacit.pipelines.session import open_session
 from tacit.vocabulary.errors import OptionError
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.e2e
 def start(program: str, tmp_path: Path, **environment: str) -> subprocess.Popen[str]:
     """Start a program in an empty folder, with an empty home and its own folder for temporary files."""
     for name in ("work", "home", "temporary"):
-        (tmp_path / name).mkdir()
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "work" / "program.py").write_text(textwrap.dedent(program))
     source = Path(__file__).parents[2] / "src"
     inherited = {key: value for key, value in os.environ.items() if key in ("PATH", "JAVA_HOME", "LD_LIBRARY_PATH")}
@@ -195,6 +197,30 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(
     wait_until(lambda: not processes_of(tmp_path), seconds=2.0)
     assert processes_of(tmp_path) == []
     assert list(spare.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = """
+        import os, signal
+        from tacit.pipelines.private_folders import PrivateFolder
+
+        PrivateFolder()
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = run(program, tmp_path / "killed", TMPDIR=str(tmp_path))
+    (left,) = tmp_path.glob("tacit-spark-*")
+    assert done.returncode == -signal.SIGKILL
+    mine = PrivateFolder()
+    foreign = tmp_path / "tacit-spark-foreign"  # nobody knows whose it is
+    foreign.mkdir()
+    remove_left_folders()
+    assert not left.exists()
+    assert sorted(tmp_path.glob("tacit-spark-*")) == sorted([mine.path, foreign])
+    mine.remove()
+    assert not mine.path.exists()
 
 
 def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path) -> None:

@@ -184,6 +184,8 @@ def test_secrets_are_never_shown(load: Loader) -> None:
         ("[sites.north]", '[sites."../x"]', 'sites."../x"', "must be a name of letters"),
         ("[sites.north]", "[sites.north.tls]\ncertificate = 'x'", "sites.north.tls", "needs both"),
         ("watches =", "tls = { key = 'x' }\nwatches =", "coordinator.tls.certificate", "add certificate ="),
+        ("[spark]", "[spark]\nmaster = 'local[two]'", "spark.master", "must be local[*], local[N] with a number"),
+        ("[spark]", "[spark]\nmaster = 'lokal'", "spark.master", "or a cluster such as spark://host:7077"),
         ("[coordinator]", "[cordinator]", "cordinator", "did you mean coordinator?"),
         ('topic = "t.{site}"', "topic = 5", "sites.south.tables.extra.topic", "a text in quotation marks, not 5"),
         ("[sites.south]", "[sites.west.tables]\nair = 3\n[sites.south]", "sites.west.tables.air", "must be a section"),

@@ -144,6 +144,15 @@ def check_spark(name: str) -> Check:
     return Check(name, "ok", f"pyspark {version}, pandas {pandas}")
 
 
+def check_kafka(name: str) -> Check:
+    """Said, not tried: most machines read no Kafka, and fetching the connector takes the network."""
+    version = _version("pyspark")
+    if version is None:
+        return Check(name, "ok", "only tables of Kafka need a connector, and those need Spark")
+    package = f"spark-sql-kafka-0-10_2.13:{version}"
+    return Check(name, "ok", f"tables of Kafka fetch {package} from Maven; docs/LIVE.md says how to give jars by hand")
+
+
 def check_spark_job(name: str) -> Check:
     try:
         from tacit.pipelines.session import close_session, open_session
@@ -328,6 +337,7 @@ CHECKS: dict[str, Callable[[str], Check]] = {
     "Numba": check_numba,
     "Java": check_java,
     "Spark": check_spark,
+    "Kafka": check_kafka,
     "Spark job": check_spark_job,
     "loopback": check_loopback,
     "gRPC": check_grpc,

@@ -31,6 +31,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
         seen.add(number)
         stop.set()
 
+    end.ends_work = True  # type: ignore[attr-defined]  # a Spark that is just starting is not waited for
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     stop.again = lambda: [signal.signal(number, end) for number in before]  # type: ignore[attr-defined]
     try:

@@ -16,7 +16,6 @@ import typer
 
 if TYPE_CHECKING:
     from tacit.api.client import Client
-    from tacit.runtime.config_models import Config
 
 __all__ = ["Json", "client_of", "with_client"]
 
@@ -75,47 +74,16 @@ def client_of(
 ) -> Client:
     """A client, from the first that says so: options, the configuration, the environment, the default."""
     from tacit.api.client import DEFAULT_ADDRESS, connect
+    from tacit.runtime.config import load_config
+    from tacit.runtime.dialling import Dialling, client_dialling
     from tacit.transport.security import read_token
 
-    said: dict[str, Any] = {} if config is None else _said_by(config)
-    token = said.get("token") or os.environ.get("TACIT_TOKEN") or None
+    said = Dialling("") if config is None else client_dialling(load_config(config))
+    token = said.token or os.environ.get("TACIT_TOKEN") or None
     if token_file is not None:
         token = read_token(token_file)
-    address = coordinator or said.get("address") or os.environ.get("TACIT_COORDINATOR") or DEFAULT_ADDRESS
-    ca = ca or said.get("ca") or (Path(os.environ["TACIT_CA"]) if os.environ.get("TACIT_CA") else None)
+    address = coordinator or said.address or os.environ.get("TACIT_COORDINATOR") or DEFAULT_ADDRESS
+    ca = ca or said.ca or (Path(os.environ["TACIT_CA"]) if os.environ.get("TACIT_CA") else None)
     if certificate is None and key is None:
-        certificate, key = said.get("certificate"), said.get("key")
+        certificate, key = said.certificate, said.key
     return connect(address, token=token, ca=ca, certificate=certificate, key=key)
-
-
-def _said_by(path: Path) -> dict[str, Any]:
-    from tacit.runtime.config import load_config
-
-    config = load_config(path)
-    said: dict[str, Any] = {"address": _dialled(config)}
-    said["token"] = next((token.reveal() for token in config.coordinator.tokens.clients.values()), None)
-    if config.coordinator.tls is not None:
-        sites = [site.tls for site in config.sites.values() if site.tls is not None]
-        beside = config.coordinator.tls.certificate.with_name("ca.pem")  # where `tacit certs` puts it
-        authorities = [
-            *(tls.ca for tls in sites),
-            config.coordinator.tls.client_ca,
-            beside if beside.exists() else None,
-        ]
-        said["ca"] = next((ca for ca in authorities if ca is not None), None)
-        if config.coordinator.tls.client_ca is not None:  # any certificate of that authority will do
-            shown = next((tls for tls in sites if tls.certificate is not None and tls.certificate.exists()), None)
-            if shown is not None:
-                said |= {"certificate": shown.certificate, "key": shown.key}
-    return said
-
-
-def _dialled(config: Config) -> str:
-    """Where the coordinator listens; of one that listens everywhere, where its sites dial."""
-    listen = config.coordinator.listen
-    host, _, port = listen.rpartition(":")
-    if host.strip("[]") in ("", "0.0.0.0", "::"):
-        return next(
-            (site.coordinator for site in config.sites.values() if site.coordinator != listen), f"localhost:{port}"
-        )
-    return listen

@@ -16,6 +16,7 @@ __all__ = ["register", "run_here"]
 
 _SHOW_S = 1.0
 _END_S = 8.0
+_SILENT_S = 30.0  # a coordinator that is not up by then is waited for no longer without a word
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +43,7 @@ def register(app: typer.Typer) -> None:
 def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
     """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up."""
     from tacit.cli.live import load_kernels, stop_on_signals
-    from tacit.cli.work import as_json
+    from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
     from tacit.runtime.judge import Judge
     from tacit.runtime.local import LocalSystem
@@ -52,39 +53,41 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     judge = Judge() if judged else None
     system = LocalSystem(config, witness=None if judge is None else judge.witness)
     status: dict[str, Any] = {}
-    with stop_on_signals() as stop, Screen(quiet=json_) as screen:
-
-        def say(text: str) -> None:
-            if stop.is_set():  # interrupted before there is anything to show
-                raise KeyboardInterrupt
-            screen.say(text)
-
-        try:
-            say("loading kernels (compiled the first time, which takes a minute or two)")
+    with Screen(quiet=json_) as screen:
+        screen.say("loading kernels (compiled the first time, which takes a minute or two)")
+        with orderly_end():  # compiling takes no notice of an event; nothing is there yet that must end in order
             load_kernels()
-            system.start(say)
-            stop.again()  # type: ignore[attr-defined]
-            assert system.sites is not None
-            screen.say_once(_where(config, system.coordinator.port))
-            status = _show(system, stop, screen, seconds)
-            failures = system.sites.failures
-        finally:
-            screen.say("ending")
-            system.stop()
-    wrong = 0
+        with stop_on_signals() as stop:
+
+            def say(text: str) -> None:
+                if stop.is_set():  # interrupted before there is anything to show
+                    raise KeyboardInterrupt
+                screen.say(text)
+
+            try:
+                system.start(say)
+                stop.again()  # type: ignore[attr-defined]
+                assert system.sites is not None
+                screen.say_once(_where(config, system.coordinator.port))
+                status = _show(system, stop, screen, seconds)
+                failures = system.sites.failures
+            finally:
+                screen.say("ending")
+                system.stop()
+    good = True
     if judge is not None:
         store = Store(config.coordinator.state)
-        verdicts = [verdict.as_dict() for verdict in judge.verdicts(store)]
+        verdicts = judge.verdicts(store)
         store.close()
-        status["verdicts"] = verdicts
-        wrong = sum(len(verdict["wrong"]) for verdict in verdicts)
+        status["verdicts"] = [verdict.as_dict() for verdict in verdicts]
+        good = all(verdict.is_good for verdict in verdicts)
     if json_:
         typer.echo(as_json(status))
     else:
         screen.last(status)
     for failure in failures.values():
         raise failure
-    return 1 if wrong else 0
+    return 0 if good else 1
 
 
 def _where(config: Config, port: int) -> str:
@@ -135,6 +138,7 @@ class Screen:
         self._live: Any = None
         self._doing = ""
         self._alerts: list[str] = []
+        self._complaints: set[str] = set()
         self._rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Screen:
@@ -154,6 +158,12 @@ class Screen:
         """What is being done."""
         self._doing = text
         self._draw()
+
+    def complain(self, text: str) -> None:
+        """Something that the user must know, on standard error, the first time that it is said."""
+        if text not in self._complaints:
+            self._complaints.add(text)
+            typer.echo(f"tacit: {text}", err=True)
 
     def say_once(self, text: str) -> None:
         """A line that stays."""
@@ -187,9 +197,12 @@ class Screen:
             self._console.print(f"first answer {first:.1f} s after Spark was up", soft_wrap=True)
         for verdict in status.get("verdicts", []):
             judged = f"{verdict['watch']}: {verdict['panes']} panes judged, {len(verdict['wrong'])} wrong"
-            crossed = f"; {verdict['crossings']} crossings, {verdict['alerts']} alerts"
+            untold = (
+                f"{len(verdict['untold'])} of them without an alert" if verdict["untold"] else "each with its alert"
+            )
+            crossed = f"; {verdict['crossings']} crossings" + (f", {untold}" if verdict["crossings"] else "")
             self._console.print(judged + crossed, soft_wrap=True, markup=False)
-            for line in verdict["wrong"][:5]:
+            for line in [*verdict["wrong"][:5], *(f"no alert for {each}" for each in verdict["untold"][:5])]:
                 self._console.print(f"  {line}", soft_wrap=True, markup=False)
 
     def _draw(self) -> None:
@@ -221,8 +234,8 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         )
     commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
     commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
+    processes = Processes(commands, config)
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
-        processes = Processes(commands)
         status: dict[str, Any] = {}
         try:
             processes.start()
@@ -230,8 +243,11 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
             begin = time.monotonic()
             while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
                 processes.mind()
-                status = processes.status(config) or status
+                status = processes.status() or status
                 screen.table(status.get("watches", []))
+                screen.say("" if processes.silence is None else f"the coordinator is asked: {processes.silence}")
+                if not status and processes.silence is not None and time.monotonic() - begin > _SILENT_S:
+                    screen.complain(f"the coordinator cannot be asked: {processes.silence}")
         finally:
             screen.say("ending")
             processes.stop(_END_S)
@@ -239,4 +255,6 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         typer.echo(as_json(status))
     else:
         screen.last(status)
+    if not status and processes.silence is not None:
+        screen.complain(f"the coordinator cannot be asked: {processes.silence}")
     return 0

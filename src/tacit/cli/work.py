@@ -63,6 +63,9 @@ def _end(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
+_end.ends_work = True  # type: ignore[attr-defined]  # a Spark that is just starting is not waited for
+
+
 def output() -> Console:
     """Where results go. A pipe has no width of its own and gets a generous one, so that tables are not cut."""
     return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)

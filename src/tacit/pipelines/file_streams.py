@@ -2,7 +2,8 @@
 
 The columns are those of the files that are there at first, unless a schema is given: a folder that is still empty
 needs one. Only files of the folder's kind count, by their names; so a file that is still being written belongs under
-another name (``.part``) until it is complete. Times without a zone are UTC.
+another name (``.part``) until it is complete, and files that are called otherwise need Spark's option
+``pathGlobFilter``. Times without a zone are UTC.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 
-from tacit.pipelines.files import SourceFile, files_inside
+from tacit.pipelines.files import KINDS, SourceFile, files_inside, fits, kind_of, names_of
 from tacit.pipelines.sources import from_nanoseconds, read_files
 from tacit.pipelines.text_checks import holds_array, spark_path
 from tacit.vocabulary.errors import DataError, OptionError
@@ -21,7 +22,8 @@ from tacit.vocabulary.errors import DataError, OptionError
 __all__ = ["READ_AS", "open_files"]
 
 _LOOKED_AT = 16  # files that the columns are taken from
-_NAMES = {"parquet": "*.parquet", "csv": "*.csv{,.gz,.bz2}", "json": "*.{json,jsonl,ndjson}{,.gz,.bz2}"}
+_NAMES = "pathGlobFilter"  # Spark's option for names; who sets it says himself which files count
+_COMING = ("*.part", "*.tmp", "*._COPYING_")  # not complete yet
 READ_AS = {
     # A header that differs from the columns is an error, not values in wrong columns.
     "csv": {"header": "true", "timeZone": "UTC", "escape": '"', "enforceSchema": "false"},
@@ -37,21 +39,23 @@ def open_files(
     spark: SparkSession, folder: str, *, kind: str | None, schema: st.StructType | None, options: Mapping[str, str]
 ) -> DataFrame:
     """The files of a folder as a stream; ``kind`` is parquet, csv or json, and by default what the files' names say."""
-    if kind is not None and kind not in _NAMES:
-        raise OptionError(f"a table's format is {kind!r}, but must be one of {', '.join(_NAMES)}")
+    if kind is not None and kind not in KINDS:
+        raise OptionError(f"a table's format is {kind!r}, but must be one of {', '.join(KINDS)}")
     if "://" in folder and not folder.startswith("file://"):
         return _open_elsewhere(spark, folder, kind, schema, options)
     path = Path(folder.removeprefix("file://")).expanduser().absolute()
     if not path.is_dir():
         raise DataError(f"{path} is not a folder; a table of files needs one that they come into")
-    files = _first_files(path, kind)
+    files = _first_files(path, kind, options.get(_NAMES))
+    if not files and kind is not None:
+        _check_not_all_skipped(path, kind, options.get(_NAMES))
     if not files and (kind is None or schema is None):
         raise DataError(
             f"the folder {path} holds no {kind or 'data'} file yet, so its columns are not known; give a format and a "
             "schema, as in 'ts TIMESTAMP, value DOUBLE', or put a first file there"
         )
     kind = kind or files[0].kind
-    chosen = {**READ_AS[kind], "pathGlobFilter": _NAMES[kind], "maxFileAge": _FILE_AGE_MAX}
+    chosen = {**READ_AS[kind], _NAMES: _glob(kind), "maxFileAge": _FILE_AGE_MAX}
     if not any(file.root for file in files):  # else the names of folders hold values, and Spark reads those
         chosen["recursiveFileLookup"] = "true"
     if kind == "json" and any(holds_array(file.path) for file in files):
@@ -64,13 +68,36 @@ def open_files(
     return frame.withColumns({name: from_nanoseconds(name) for name in numbers}) if numbers else frame
 
 
-def _first_files(path: Path, kind: str | None) -> list[SourceFile]:
+def _first_files(path: Path, kind: str | None, names: str | None) -> list[SourceFile]:
     """Some files that are there already; those without content say nothing."""
-    found = [file for file in files_inside(path) if kind in (None, file.kind) and file.path.stat().st_size]
+    if names is None:
+        inside = [file for file in files_inside(path) if kind in (None, file.kind)]
+    else:
+        inside = files_inside(path, lambda file: (kind or kind_of(file)) if fits(file.name, [names]) else None)
+    found = [file for file in inside if file.path.stat().st_size]
     kinds = sorted({file.kind for file in found})
     if len(kinds) > 1:
         raise DataError(f"the folder {path} holds {' and '.join(kinds)} files; say which format the table has")
     return found[:_LOOKED_AT]
+
+
+def _check_not_all_skipped(path: Path, kind: str, names: str | None) -> None:
+    """Where every file that is there would be passed over, those to come would be too, without a word."""
+    there = files_inside(path, lambda file: None if fits(file.name, _COMING) else "any")
+    if names is None and there and not any(fits(file.path.name, names_of(kind)) for file in there):
+        *most, last = KINDS[kind]
+        endings = f"{', '.join(most)} or {last}" if most else last
+        name = there[0].path.name
+        pattern = f"*{there[0].path.suffix}" if there[0].path.suffix else name
+        raise DataError(
+            f"the folder {path} holds no file whose name ends in {endings}, so the table would read nothing; "
+            f'if files such as {name} are {kind}, set options = {{ {_NAMES} = "{pattern}" }}, else correct the path '
+            "or the format"
+        )
+
+
+def _glob(kind: str) -> str:
+    return "{" + ",".join(names_of(kind)) + "}"
 
 
 def _as_written(spark: SparkSession, files: Sequence[SourceFile]) -> st.StructType:
@@ -86,10 +113,10 @@ def _open_elsewhere(
 ) -> DataFrame:
     """A folder in a store that this machine does not see as files: Spark looks there itself."""
     if kind is None:
-        raise OptionError(f"{folder} is not on this machine's file system; say its format, one of {', '.join(_NAMES)}")
-    read_as = {**READ_AS[kind], "pathGlobFilter": _NAMES[kind]}
+        raise OptionError(f"{folder} is not on this machine's file system; say its format, one of {', '.join(KINDS)}")
+    read_as = {**READ_AS[kind], _NAMES: _glob(kind)}
     if schema is None:
         infer = {"inferSchema": "true"} if kind == "csv" else {"inferTimestamp": "true"} if kind == "json" else {}
-        schema = spark.read.format(kind).options(**{**read_as, **infer}).load(folder).schema
+        schema = spark.read.format(kind).options(**{**read_as, **infer, **options}).load(folder).schema
     wanted = {**read_as, "maxFileAge": _FILE_AGE_MAX, **options}
     return spark.readStream.format(kind).options(**wanted).schema(schema).load(folder)

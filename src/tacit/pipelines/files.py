@@ -7,18 +7,19 @@ kinds that tacit does not read are passed over.
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["Paths", "SourceFile", "files_inside", "find_files", "kind_of"]
+__all__ = ["KINDS", "Paths", "SourceFile", "files_inside", "find_files", "fits", "kind_of", "names_of"]
 
 Paths = str | Path | Sequence[str | Path]
 
-_KINDS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-_PACKED = (".gz", ".bz2")
+KINDS = {"parquet": (".parquet",), "csv": (".csv",), "json": (".json", ".jsonl", ".ndjson")}
+_PACKED = ("", ".gz", ".bz2")  # in small letters only: Spark unpacks no others
 _READS = "tacit reads .parquet, .csv, .json, .jsonl and .ndjson (text also as .gz or .bz2)"
 
 
@@ -31,17 +32,36 @@ class SourceFile:
     root: Path | None = None
 
 
+def names_of(kind: str) -> tuple[str, ...]:
+    """Patterns of the names that files of a kind have, in capitals or not; Spark and Python read them alike.
+
+    >>> names_of("parquet")
+    ('*.[pP][aA][rR][qQ][uU][eE][tT]',)
+    """
+    packed = ("",) if kind == "parquet" else _PACKED
+    endings = ["".join(f"[{each}{each.upper()}]" if each != "." else "." for each in ending) for ending in KINDS[kind]]
+    return tuple("*" + ending + each for ending in endings for each in packed)
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Does a name fit one of the patterns?
+
+    >>> fits("A.CSV", names_of("csv")), fits("a.csv.part", names_of("csv"))
+    (True, False)
+    """
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_NAMES = {kind: names_of(kind) for kind in KINDS}
+
+
 def kind_of(path: Path) -> str | None:
     """The kind of a file by its name.
 
-    >>> kind_of(Path("air.csv.gz")), kind_of(Path("air.ndjson")), kind_of(Path("README.md"))
+    >>> kind_of(Path("air.csv.gz")), kind_of(Path("AIR.NDJSON")), kind_of(Path("README.md"))
     ('csv', 'json', None)
     """
-    suffixes = [each.lower() for each in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] in _PACKED:
-        kind = _KINDS.get(suffixes[-2])
-        return None if kind == "parquet" else kind
-    return _KINDS.get(suffixes[-1]) if suffixes else None
+    return next((kind for kind, patterns in _NAMES.items() if fits(path.name, patterns)), None)
 
 
 def find_files(paths: Paths) -> tuple[SourceFile, ...]:
@@ -97,14 +117,14 @@ def _inside(folder: Path) -> list[SourceFile]:
     return files
 
 
-def files_inside(folder: Path) -> list[SourceFile]:
-    """The data files in a folder, to any depth, of whatever kinds."""
+def files_inside(folder: Path, kind: Callable[[Path], str | None] = kind_of) -> list[SourceFile]:
+    """The data files in a folder, to any depth, of whatever kinds; ``kind`` says of which one a file is, if any."""
     files = []
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         hidden = any(part.startswith((".", "_")) for part in inner.parts)
-        kind = kind_of(path)
-        if kind is not None and not hidden and path.is_file():
+        found = kind(path)
+        if found is not None and not hidden and path.is_file():
             partitioned = any("=" in part for part in inner.parts[:-1])
-            files.append(SourceFile(path, kind, folder if partitioned else None))
+            files.append(SourceFile(path, found, folder if partitioned else None))
     return files

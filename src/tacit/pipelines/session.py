@@ -6,8 +6,9 @@
 - Time is UTC whatever the machine's zone is.
 - Everything that Spark writes for itself lies in the private folder, which goes away with the session.
 - A Spark whose Java was killed is closed like any other, and the next one can be opened in the same process.
-- An interrupt (or SIGTERM) that comes while Spark starts waits until Java can be told to stop, and then leaves neither
-  Java nor the folder behind, whoever called.
+- An interrupt (or SIGTERM) that comes while Spark starts ends the Java that is starting, and leaves neither Java nor
+  the folder behind, whoever called; where the program only takes a note of signals, Spark starts in spite of it.
+- What a process that was killed left in the temporary folder, the next one removes.
 """
 
 from __future__ import annotations
@@ -16,21 +17,20 @@ import atexit
 import logging
 import os
 import shlex
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from tacit.pipelines.endings import end_java, forget_session, java_in
+from tacit.pipelines.endings import Start, end_java, forget_session
 from tacit.pipelines.java import Java, find_java
 from tacit.pipelines.masters import cluster_settings
+from tacit.pipelines.private_folders import PrivateFolder, remove_left_folders
 from tacit.pipelines.signals import deliver, signals_wait
 from tacit.vocabulary.errors import MachineError, OptionError
 
@@ -54,7 +54,7 @@ class _Owned:
 
     session: SparkSession
     gateway: Any
-    folder: Path
+    folder: PrivateFolder
     on_interrupt: Any  # what SIGINT did before, and what PySpark makes of it while the session lives
     on_interrupt_open: Any
 
@@ -143,7 +143,7 @@ def close_session(spark: SparkSession) -> None:
     finally:
         forget_session(owned.session)
         end_java(owned.gateway.proc, owned.gateway)
-        shutil.rmtree(owned.folder, ignore_errors=True)
+        owned.folder.remove()
         _restore_interrupt(owned)
 
 
@@ -208,6 +208,24 @@ def _start(
     name: str, master: str, memory: str, settings: dict[str, str], short_work: bool, verbose: bool
 ) -> SparkSession:
     global _owned
+    start = Start()
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with signals_wait(start.cut_short) as waiting, start:
+        owned = _launch(start, name, master, memory, settings, short_work, verbose)
+        if owned is not None:
+            _owned = replace(owned, on_interrupt=on_interrupt)
+            atexit.register(_close_at_exit)
+    if owned is None:
+        deliver(waiting, lambda: None)
+        raise KeyboardInterrupt
+    deliver(waiting, lambda: close_session(owned.session))
+    return owned.session
+
+
+def _launch(
+    start: Start, name: str, master: str, memory: str, settings: dict[str, str], short_work: bool, verbose: bool
+) -> _Owned | None:
+    """Spark, or None when a signal has cut the start short; then nothing is left of it."""
     try:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
@@ -216,34 +234,34 @@ def _start(
         raise MachineError("Spark is not installed; run: pip install 'tacit[site]'") from error
 
     java = find_java()
-    folder = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
+    if start.is_cut:
+        return None
+    remove_left_folders()
+    private = PrivateFolder()
+    folder, log_path = private.path, private.path / "spark.log"
     conf = SparkConf(loadDefaults=False)
     conf.setAppName(name).setMaster(master)
     ours = _settings(folder, memory, java, short_work, verbose)
     options = " ".join(each[_JAVA_OPTIONS] for each in (ours, settings) if _JAVA_OPTIONS in each)
     for key, value in (ours | settings | {_JAVA_OPTIONS: options}).items():
         conf.set(key, value)
-    log_path = folder / "spark.log"
-    gateway: Any = None
     if not verbose:
         _hush_py4j()
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    with signals_wait() as waiting:
-        try:
-            with log_path.open("wb") as log, _environment(java, folder):
-                gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
-                session = SparkSession(SparkContext(conf=conf, gateway=gateway))
-        except BaseException as error:
-            end_java(java_in(error, launch_gateway) if gateway is None else gateway.proc, gateway)
-            reason = _last_words(log_path)
-            shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, Exception):
-                raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
-            raise
-        _owned = _Owned(session, gateway, folder, on_interrupt, signal.getsignal(signal.SIGINT))
-        atexit.register(_close_at_exit)
-    deliver(waiting, lambda: close_session(session))
-    return session
+    try:
+        with log_path.open("wb") as log, _environment(java, folder):
+            start.launch = launch_gateway
+            start.gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
+            session = SparkSession(SparkContext(conf=conf, gateway=start.gateway))
+    except BaseException as error:
+        end_java(start.process(error), start.gateway)
+        reason = _last_words(log_path)
+        private.remove()
+        if start.is_cut and isinstance(error, Exception):
+            return None
+        if isinstance(error, Exception):
+            raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
+        raise
+    return _Owned(session, start.gateway, private, None, signal.getsignal(signal.SIGINT))
 
 
 def _settings(folder: Path, memory: str, java: Java, short_work: bool, verbose: bool) -> dict[str, str]:
@@ -262,6 +280,7 @@ def _settings(folder: Path, memory: str, java: Java, short_work: bool, verbose: 
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.python.worker.reuse": "true",
+        "spark.sql.streaming.stopTimeout": "5s",  # a batch that cannot be cut short comes again; nobody waits for it
     }
 
 

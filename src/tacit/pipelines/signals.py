@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["deliver", "signals_wait"]
 
@@ -13,8 +14,11 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def signals_wait() -> Iterator[list[int]]:
+def signals_wait(cut_short: Callable[[], None] = lambda: None) -> Iterator[list[int]]:
     """Inside, the first interrupt or request to end only gets onto the list; a second one interrupts at once.
+
+    ``cut_short`` is called with the first one if it will end the work: its handler is Python's own, or has an attribute
+    ``ends_work`` that is true. A handler of another kind may only take a note, and the work goes on.
 
     Python runs handlers in the main thread only, so anywhere else nothing can come and nothing is changed.
     """
@@ -27,8 +31,10 @@ def signals_wait() -> Iterator[list[int]]:
         waiting.append(number)
         if len(waiting) > 1:
             raise KeyboardInterrupt
+        if _ends_work(before[number]):
+            cut_short()
 
-    before = {number: signal.getsignal(number) for number in _ENDING}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING}
     held = [number for number, handler in before.items() if handler not in (None, signal.SIG_IGN)]
     for number in held:
         signal.signal(number, note)
@@ -38,6 +44,10 @@ def signals_wait() -> Iterator[list[int]]:
         for number in held:
             if signal.getsignal(number) is note:  # PySpark may have put its own in the place
                 signal.signal(number, before[number])
+
+
+def _ends_work(handler: object) -> bool:
+    return handler in (signal.SIG_DFL, signal.default_int_handler) or bool(getattr(handler, "ends_work", False))
 
 
 def deliver(waiting: list[int], clean_up: Callable[[], None]) -> None:

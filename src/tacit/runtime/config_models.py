@@ -10,7 +10,17 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from tacit.runtime.config_sinks import SinkConfig
 from tacit.runtime.config_tables import Table
-from tacit.runtime.config_types import Address, BesidePath, Name, Seconds, SecretValue, Section, Text, is_loopback
+from tacit.runtime.config_types import (
+    Address,
+    BesidePath,
+    Master,
+    Name,
+    Seconds,
+    SecretValue,
+    Section,
+    Text,
+    is_loopback,
+)
 from tacit.vocabulary.errors import OptionError
 
 __all__ = ["ClientTls", "Config", "CoordinatorConfig", "ServerTls", "SiteConfig", "SparkConfig", "Tokens"]
@@ -57,7 +67,9 @@ class CoordinatorConfig(Section):
         30.0, description="How long a new watch waits for the sites that are expected before it starts without them."
     )
     backlog_panes: Annotated[int, Field(gt=0)] = Field(
-        600, description="How many closed panes a site keeps, so that it can be asked about them later."
+        600,
+        description="How many panes that sites have closed may wait for their answer, as after the coordinator was "
+        "away, before a watch goes on at the newest; those between get none.",
     )
     keep_days: Annotated[float, Field(gt=0)] = Field(
         30.0, description="How long answers and alerts of the past are kept; what holds now is kept for ever."
@@ -66,7 +78,9 @@ class CoordinatorConfig(Section):
         (), description="Files of CREATE WATCH sentences, run at the first start.", examples=[["watches.sql"]]
     )
     protocol: Literal["coordinator", "broadcast"] = Field(
-        "coordinator", description="How watches are kept unless they say otherwise."
+        "coordinator",
+        description="How all watches are kept: `coordinator` balances a violation between a few sites, `broadcast` "
+        "tells every site of it.",
     )
     tls: ServerTls | None = Field(None, description="TLS.")
     tokens: Tokens = Field(default_factory=Tokens, description="Who may connect.")
@@ -89,7 +103,7 @@ class CoordinatorConfig(Section):
 class SparkConfig(Section):
     """Spark at the sites."""
 
-    master: Text = Field(
+    master: Master = Field(
         "local[*]", description="Spark's master: `local[*]`, or a cluster such as `spark://host:7077`."
     )
     memory: Annotated[str, Field(pattern=r"^\d+[kmgKMG]$")] = Field("1g", description="The most that Java may use.")

@@ -82,7 +82,11 @@ class FileTable(AnyTable):
     source: Literal["files"] = Field(description="`files`.", examples=["files"])
     path: DataPath = Field(description="The folder.", examples=["data/{site}"])
     format: Literal["parquet", "csv", "json"] | None = Field(
-        None, description="What the files are; without it, what their names say.", examples=["csv"]
+        None,
+        description="What the files are; without it, what their names say. Only files with names of the format are "
+        "read (`.parquet`; `.csv`; `.json`, `.jsonl`, `.ndjson`; text also with `.gz` or `.bz2` behind it); for others "
+        'give a pattern, as in `options = { pathGlobFilter = "*.txt" }`.',
+        examples=["csv"],
     )
     schema_text: Text | None = Field(
         None,

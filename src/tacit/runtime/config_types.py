@@ -18,6 +18,7 @@ __all__ = [
     "BesidePath",
     "DataPath",
     "Duration",
+    "Master",
     "Name",
     "Port",
     "Seconds",
@@ -29,6 +30,7 @@ __all__ = [
     "is_loopback",
 ]
 
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://\S+|yarn")
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
@@ -91,6 +93,12 @@ def _duration(text: str) -> str:
     return text
 
 
+def _master(text: str) -> str:
+    if not _MASTER.fullmatch(text):
+        raise ValueError("must be local[*], local[N] with a number of tasks, or a cluster such as spark://host:7077")
+    return text
+
+
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise ValueError("must be a name of letters, digits, _, - and ., at most 64, the first a letter or digit")
@@ -127,5 +135,6 @@ BesidePath = Annotated[Path, AfterValidator(_beside)]
 DataPath = Annotated[str, Field(min_length=1), AfterValidator(_data_path)]
 Duration = Annotated[str, AfterValidator(_duration)]
 Seconds = Annotated[float, BeforeValidator(_no_number), Field(gt=0, allow_inf_nan=False)]
+Master = Annotated[str, AfterValidator(_master)]
 SecretOption = Annotated[Secret | int | float | bool, PlainValidator(_option)]
 SecretValue = Annotated[Secret, PlainValidator(_secret)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Track
 from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of
+from tacit.runtime.answers import label_of, side_of
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
-from tacit.vocabulary.answers import MET
+from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.wire.control import Measure
 
 __all__ = ["Judge", "Verdict"]
@@ -31,22 +32,31 @@ TOLERANCE = 1e-9  # relative: sums are rounded
 Held = tuple[FloatArray, FloatArray | None, int]
 """What a site held of each group at a pane, its weights, and how many groups it knew."""
 
+Crossing = tuple[int, str, bool]
+"""A pane, a group, and whether its condition is met from then on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one watch: panes that were judged, wrong ones, how often the truth crossed, and how often that was told."""
+    """Of one watch: panes that were judged, wrong ones, how often the truth crossed, and when nobody was told of it."""
 
     watch: str
     panes: int
     wrong: tuple[str, ...]
     crossings: int
     alerts: int
+    untold: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Was every answer right, and every crossing told?"""
+        return not self.wrong and not self.untold
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "watch": self.watch, "panes": self.panes, "wrong": list(self.wrong), "crossings": self.crossings,
-            "alerts": self.alerts,
+            "alerts": self.alerts, "untold": list(self.untold),
         }  # fmt: skip
 
 
@@ -77,7 +87,8 @@ class Judge:
         shape = shape_of(plan, Measure(unpack(centres), unpack(units)))
         said = _Said(store, lineage, shape)
         wrong: list[str] = []
-        judged = crossings = 0
+        judged = 0
+        crossings: list[Crossing] = []
         before: dict[str, bool] = {}
         spans = store.all("SELECT first, last, state, roster FROM spans WHERE watch = ? ORDER BY first", (number,))
         for first, last, state, roster in spans:
@@ -85,12 +96,17 @@ class Judge:
                 truth = self._truth(number, pane, json.loads(roster), shape)
                 if truth is None:
                     continue
-                crossings += _crossings(shape, truth, before)
+                crossings += [(pane, key, met) for key, met in _crossings(shape, truth, before)]
                 if state in ("valid", "filling"):
                     judged += 1
                     wrong += [f"pane {pane}{': ' + key if key else ''}: {why}" for key, why in said.wrong(pane, truth)]
-        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (plan.name,))
-        return Verdict(plan.name, judged, tuple(wrong), crossings, 0 if alerts is None else alerts[0])
+        documents = store.all("SELECT document FROM alerts WHERE watch = ? ORDER BY seq", (plan.name,))
+        alerts = [json.loads(document) for (document,) in documents]
+        grouped = plan.grouping is not None
+        told = {(each["pane"], each["group"] if grouped else "", each["side"]) for each in alerts}
+        named = [(pane, label_of(key) if grouped else "", side_of(plan, MET if met else NOT_MET))
+                 for pane, key, met in crossings]  # fmt: skip
+        return Verdict(plan.name, judged, tuple(wrong), len(crossings), len(alerts), tuple(_untold(named, told)))
 
     def _truth(self, number: int, pane: int, roster: Sequence[int], shape: Shape) -> dict[str, FloatArray] | None:
         """The global vector of every group, in the units of the data; None where a site's is not known."""
@@ -150,19 +166,40 @@ class _Said:
         return last
 
 
-def _crossings(shape: Shape, truth: Mapping[str, FloatArray], before: dict[str, bool]) -> int:
-    """How many groups have crossed the threshold, by more than the margin, at this pane."""
+def _crossings(shape: Shape, truth: Mapping[str, FloatArray], before: dict[str, bool]) -> list[tuple[str, bool]]:
+    """The groups that have crossed the threshold, by more than the margin, at this pane, and whether it is met now."""
     goal = shape.form.goal
     if isinstance(goal, Track):
-        return 0
-    crossed = 0
+        return []
+    crossed = []
     for key, vector in truth.items():
         point = vector[None, :]
         was = before.get(key, False)
         now = not bool(may_say_not_met(goal, point)[0]) if not was else bool(may_say_met(goal, point)[0])
-        crossed += now != was
+        if now != was:
+            crossed.append((key, now))
         before[key] = now
     return crossed
+
+
+def _untold(crossings: Sequence[tuple[int, str, str]], alerts: Collection[tuple[int, str, str | None]]) -> list[str]:
+    """The crossings (pane, group, side) without an alert: one of that side after the crossing before, until the next.
+
+    An alert may come before the crossing that it tells of, as the truth may be said from the margin on.
+
+    >>> _untold([(5, "", "above"), (9, "", "below"), (12, "", "above")], {(4, "", "above"), (13, "", "above")})
+    ['pane 9: below']
+    """
+    found = []
+    for at, (pane, group, side) in enumerate(crossings):
+        before = max((each for each, whose, _ in crossings[:at] if whose == group), default=None)
+        after = min((each for each, whose, _ in crossings[at + 1 :] if whose == group), default=None)
+        if not any(
+            (whose, said) == (group, side) and (before is None or told > before) and (after is None or told < after)
+            for told, whose, said in alerts
+        ):
+            found.append(f"pane {pane}{': ' + group if group else ''}: {side}")
+    return found
 
 
 def _widened(goal: Condition, point: FloatArray) -> Condition:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from tacit.runtime.config_models import Config
 from tacit.runtime.config_tables import source_of
 from tacit.runtime.coordinator_runner import CoordinatorRunner
+from tacit.runtime.dialling import site_address
 from tacit.runtime.link_thread import LinkThread
 from tacit.runtime.site_runner import SiteRunner, SparkHost
 from tacit.runtime.site_watch import Witness
@@ -27,8 +28,9 @@ class LocalSites:
     """Some sites of a configuration in this process."""
 
     def __init__(
-        self, config: Config, names: Iterable[str], *, address: str | None = None, witness: Witness | None = None
+        self, config: Config, names: Iterable[str], *, port: int | None = None, witness: Witness | None = None
     ) -> None:
+        """``port`` is that of a coordinator in this process, where the configuration lets it have any."""
         from tacit.pipelines.live_sources import TableSource, packages_for
 
         self.names = tuple(names)
@@ -41,13 +43,17 @@ class LocalSites:
         packages = tuple(package for package in needed if package.split(":")[1] not in given)
         self.host = SparkHost(config.spark, packages)
         self.links = LinkThread()
-        self.runners = [
-            SiteRunner(name, config, self.host, self.links, address=address, witness=witness) for name in self.names
-        ]  # fmt: skip
+        self.runners = []
+        for name in self.names:
+            address = None if port is None else site_address(config, name, port)
+            self.runners.append(SiteRunner(name, config, self.host, self.links, address=address, witness=witness))
         self.spark_up: float | None = None
 
     def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Start Spark, then the sites."""
+        """Start Spark, then the sites; a token that is not where it should be is found before that."""
+        for runner in self.runners:
+            if runner.config.token is not None:
+                runner.config.token.reveal()
         tell("starting Spark")
         self.host.session()
         self.spark_up = time.monotonic()
@@ -96,9 +102,8 @@ class LocalSystem:
         tell("starting the coordinator")
         self.coordinator.start()
         try:
-            host = self.config.coordinator.listen.rpartition(":")[0]
-            address = f"{host}:{self.coordinator.port}"
-            self.sites = LocalSites(self.config, self.config.sites, address=address, witness=self.witness)
+            port = self.coordinator.port
+            self.sites = LocalSites(self.config, self.config.sites, port=port, witness=self.witness)
             self.sites.start(tell)
         except BaseException:
             self.stop()

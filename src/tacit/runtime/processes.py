@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from tacit.runtime.config_models import Config
+from tacit.runtime.dialling import client_dialling
 from tacit.transport.grpc_client import ask
-from tacit.transport.security import ClientTls
+from tacit.transport.security import ClientTls, TlsFiles
 from tacit.vocabulary import TacitError
 
 __all__ = ["Processes"]
@@ -25,10 +25,12 @@ _WRONG_INPUT = 2
 
 
 class Processes:
-    """Commands of this program, by name."""
+    """A coordinator and sites of a configuration: commands of this program, by name."""
 
-    def __init__(self, commands: Mapping[str, list[str]]) -> None:
+    def __init__(self, commands: Mapping[str, list[str]], config: Config) -> None:
         self._commands = dict(commands)
+        self._dialling, self._tls = client_dialling(config), config.coordinator.tls is not None
+        self.silence: str | None = None
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._again: dict[str, float] = {}
 
@@ -51,17 +53,20 @@ class Processes:
                 _log.warning("%s ended with %s and is started again", name, code)
                 self._start(name)
 
-    def status(self, config: Config) -> dict[str, Any] | None:
-        """What the coordinator says, if it can be asked."""
-        settings = config.coordinator
-        token = next((token.reveal() for token in settings.tokens.clients.values()), None)
-        tls = None
-        if settings.tls is not None:
-            site = next((site for site in config.sites.values() if site.tls is not None), None)
-            tls = ClientTls(None if site is None or site.tls is None else site.tls.ca)
-        with suppress(TacitError):
-            return ask(settings.listen, {"status": True}, token=token, tls=tls, timeout_s=5.0)
-        return None
+    def status(self) -> dict[str, Any] | None:
+        """What the coordinator says, if it can be asked; else ``silence`` is why it cannot."""
+        dialling = self._dialling
+        identity = None
+        if dialling.certificate is not None and dialling.key is not None:
+            identity = TlsFiles(dialling.certificate, dialling.key)
+        tls = None if dialling.ca is None and not self._tls else ClientTls(dialling.ca, identity)
+        try:
+            found = ask(dialling.address, {"status": True}, token=dialling.token, tls=tls, timeout_s=5.0)
+        except TacitError as error:
+            self.silence = str(error)
+            return None
+        self.silence = None
+        return found
 
     def stop(self, seconds: float) -> None:
         """Ask all to end; what has not after so long is killed."""

@@ -1,0 +1,72 @@
+"""The observer of `tacit demo`: it finds a crossing that nobody was told of, and an answer that was wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.language import parse_watch
+from tacit.runtime.judge import Judge, Verdict
+from tests.runtime.live import Live, batches_of
+from tests.runtime.recordings import recorded
+
+SITES = ("s0", "s1")
+S = 1_000_000
+WATCH = "CREATE WATCH w AS SELECT AVG(x) AS m FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND ALERT WHEN m > 8 MARGIN 1"
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    """Two sites whose mean rises above 8, falls, and rises again; ``live.judge`` has seen it."""
+    judge = Judge()
+    made = Live(tmp_path, SITES, "d", {"x": "double"})
+    for agent in made.agents.values():
+        agent.witness = judge.witness
+    made.judge = judge
+    made.ask(WATCH)
+    seconds = np.repeat(np.arange(60), 2)
+    x = np.where((seconds // 20) % 2 == 0, 12.0, 2.0)
+    recording = recorded(parse_watch(WATCH), seconds * S, np.tile([0, 1], 60).astype(np.int32), {"x": x}, SITES)
+    for site, name in enumerate(SITES):
+        for batch in batches_of(recording, site, [30], 60 * S):
+            made.batch(name, batch)
+    made.settle(100)
+    return made
+
+
+def verdict(live: Live) -> Verdict:
+    (found,) = live.judge.verdicts(live.store)
+    return found
+
+
+def stored(live: Live) -> None:
+    """The alerts where a service puts them."""
+    for alert in live.alerts:
+        live.store.commit(
+            [("INSERT INTO alerts (id, watch, document) VALUES (?, ?, ?)", (alert["id"], "w", json.dumps(alert)))]
+        )
+
+
+def test_every_crossing_with_its_alert_is_good(live: Live) -> None:
+    stored(live)
+    assert verdict(live).is_good
+    assert (verdict(live).crossings, verdict(live).alerts) == (3, 3)
+
+
+def test_a_crossing_without_an_alert_is_found(live: Live) -> None:
+    lost = live.alerts.pop(1)
+    stored(live)
+    assert not verdict(live).is_good
+    (untold,) = verdict(live).untold
+    assert untold.endswith(": below")
+    assert int(untold.split()[1].rstrip(":")) == pytest.approx(lost["pane"], abs=2)
+
+
+def test_a_wrong_answer_is_found(live: Live) -> None:
+    stored(live)
+    live.store.commit([("UPDATE changes SET side = 1 - side", ())])
+    assert not verdict(live).is_good
+    assert verdict(live).wrong

@@ -19,6 +19,7 @@ from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
+from tacit.runtime.site_watch import Witness
 from tacit.runtime.store import Store
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import encode, open_envelope
@@ -93,8 +94,16 @@ class Live:
     """``pump`` carries everything that is to be carried; ``batch`` hands a site rows; crashes are methods."""
 
     def __init__(
-        self, folder: Path, names: Sequence[str], table: str, columns: dict[str, str], *, protocol: str = "coordinator"
+        self,
+        folder: Path,
+        names: Sequence[str],
+        table: str,
+        columns: dict[str, str],
+        *,
+        protocol: str = "coordinator",
+        witness: Witness | None = None,
     ) -> None:
+        self.witness = witness
         self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
         self.now = 0.0
         self.wall_us = 1 << 60  # the sites' clock: later than all rows, unless a test turns it
@@ -132,7 +141,7 @@ class Live:
         agent = SiteAgent(
             name, SiteStore(self.folder / name), [table], release="test",
             say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True,
-            wall_us=lambda: self.wall_us,
+            wall_us=lambda: self.wall_us, witness=self.witness,
         )  # fmt: skip
         self.agents[name] = agent
         self.link(name)

@@ -22,9 +22,7 @@ WATCH = "CREATE WATCH w AS SELECT AVG(x) AS m FROM d WINDOW LAST 5 SECONDS EVERY
 def live(tmp_path: Path) -> Live:
     """Two sites whose mean rises above 8, falls, and rises again; ``live.judge`` has seen it."""
     judge = Judge()
-    made = Live(tmp_path, SITES, "d", {"x": "double"})
-    for agent in made.agents.values():
-        agent.witness = judge.witness
+    made = Live(tmp_path, SITES, "d", {"x": "double"}, witness=judge.witness)
     made.judge = judge
     made.ask(WATCH)
     seconds = np.repeat(np.arange(60), 2)

@@ -227,9 +227,8 @@ def check_loopback(name: str) -> Check:
 def check_grpc(name: str) -> Check:
     """A server and a client of gRPC on a port of their own: a proxy in the environment, say, can stand in between."""
     try:
+        import tacit.transport  # noqa: F401, I001  # sets gRPC up
         import grpc
-
-        import tacit.transport  # noqa: F401  # quiets gRPC's own log
     except ImportError as error:
         return Check(name, "problem", f"not tried: {_one_line(error)}", "install the missing packages first")
     from concurrent.futures import ThreadPoolExecutor

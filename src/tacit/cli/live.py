@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from rich.table import Table
 
@@ -51,9 +51,20 @@ def load_kernels() -> None:
     warm_kernels()
 
 
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is at the time; who runs commands in one process (tests do) may change it."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        return sys.stderr
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
     """One line per event, with its time, on standard error; other libraries only when something is wrong."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
     root = logging.getLogger()
     root.addHandler(handler)

@@ -16,8 +16,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-import grpc
-
 from tacit._version import __version__
 from tacit.protocols.messages import Request
 from tacit.runtime.coordinator import Addressed, Coordinator
@@ -125,7 +123,7 @@ class Service:
                 " run: stop one of them, or give it another name"
             )
             _log.warning("site %s from %s is refused: %s", link.site, link.peer, sentence)
-            link.close(sentence, code=grpc.StatusCode.FAILED_PRECONDITION)
+            link.refuse(sentence)
             return
         number, out = self.coordinator.open(link.site, opening, now)
         before = self.links.get(number)

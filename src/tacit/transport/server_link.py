@@ -87,6 +87,10 @@ class ServerLink:
             self._verdict.set_result((code, reason))
             self._outbox.clear()
 
+    def refuse(self, reason: str) -> None:
+        """End the stream for something that only an operator can mend: the site will try again seldom."""
+        self.close(reason, code=grpc.StatusCode.FAILED_PRECONDITION)
+
     async def run(self, on_link: Callable[[ServerLink], Awaitable[None]]) -> None:
         """Hold the stream until the site, ``on_link`` or ``close`` ends it."""
         await self._context.send_initial_metadata(ADMITTED)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.protocols.settlement import Phase
+from tacit.runtime.reports import answer_document
 from tests.runtime.played import BEGIN, Played
 
 PROTOCOLS = ["coordinator", "broadcast"]
@@ -62,6 +63,8 @@ def test_a_site_that_is_away_still_counts_after_a_change(
     away = played.lose("c")
     played.steps(BEGIN + 5, BEGIN + 20, {0: 20.0, 1: 20.0})
     assert played.answer == (BEGIN + 19, "stale", True)
+    document = answer_document(played.coordinator, played.watch, played.now)
+    assert document["stale"] == [{"site": "c", "seconds": 15.0}]
     for deed in deeds:
         played.coordinator.ask(deed, played.now)
         played.commit()

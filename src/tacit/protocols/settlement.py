@@ -192,6 +192,10 @@ class Settlement:
         """The sites that count and whose lease ran out."""
         return self._members.stale
 
+    def heard(self, site: int) -> float:
+        """When the site last said anything of this watch."""
+        return self._members.seen[site].heard
+
     @property
     def state(self) -> State:
         """What the answer would be called now."""

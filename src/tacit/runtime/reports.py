@@ -46,7 +46,7 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
     """What the watch says now: value or values, state, the pane it is as of, who is stale since when, the guarantee."""
     names = {number: site.name for number, site in coordinator.sites.items()}
     settlement, answered = watch.settlement, watch.answered
-    stale = () if settlement is None else settlement.stale
+    stale = () if settlement is None else [(site, settlement.heard(site)) for site in settlement.stale]
     document: dict[str, Any] = {
         "watch": watch.plan.name,
         "status": watch.status,
@@ -55,9 +55,7 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         "as_of": None if answered is None else iso_time((answered.pane + 1) * watch.pane_us),
         "guarantee": guarantee_of(watch.plan, watch.shape),
         "sites": [] if settlement is None else [names[site] for site in settlement.roster],
-        "stale": [
-            {"site": names[site], "seconds": round(max(0.0, now - coordinator.sites[site].seen), 1)} for site in stale
-        ],
+        "stale": [{"site": names[site], "seconds": round(max(0.0, now - heard), 1)} for site, heard in stale],
         "problems": {names[site]: offer.problem for site, offer in sorted(watch.offers.items()) if offer.problem},
         "waiting_for": [],
         "answer": _answers(watch),

@@ -9,7 +9,6 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
-import grpc
 import pytest
 
 from tacit.runtime.coordinator import Coordinator
@@ -54,6 +53,9 @@ class Link:
         if self.closed is None:
             self.sent += frames
         return self.closed is None
+
+    def refuse(self, reason: str) -> None:
+        self.close(reason, code="refused")
 
     def close(self, reason: str, *, code: Any = None) -> None:
         self.closed = self.closed or (reason, code)
@@ -237,7 +239,7 @@ def test_two_processes_under_one_name_do_not_throw_each_other_out(tmp_path: Path
         await service._link(other)
         assert other.closed is not None
         assert "another process runs as site north" in other.closed[0]
-        assert other.closed[1] is grpc.StatusCode.FAILED_PRECONDITION
+        assert other.closed[1] == "refused"
         assert (again.closed, other.heard) == (None, [])
         service.coordinator.sites[0].seen -= 11.0  # it has not been heard of for longer than its lease
         tasks.append(asyncio.create_task(service._link(late)))

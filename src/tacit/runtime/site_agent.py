@@ -357,7 +357,8 @@ class SiteAgent:
             return
         keeper = watch.data.keeper
         closed = NEVER if keeper.closed is None else keeper.closed
-        mark = (keeper.first, closed, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
+        complete = closed > NEVER and (keeper.first is None or closed >= keeper.first)  # then nothing is to be added
+        mark = (keeper.first, complete, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
         if watch.offered != mark:
             watch.offered = mark
             self._speech.put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))

@@ -118,3 +118,23 @@ def test_a_number_that_meant_another_watch_before_the_coordinator_was_reset(tmp_
     shown = live.ask("SHOW WATCH m")[0]["watch"]
     assert (shown["sites"], list(shown["problems"])) == (["north"], ["south"])
     assert (shown["state"], shown["answer"][0]["value"]) == ("valid", pytest.approx(50, abs=1))
+
+
+def test_zones_outlive_a_restart_of_the_coordinator_and_not_its_reset(tmp_path: Path) -> None:
+    """A thousand sites need not be told everything again; what another store counted means nothing to this one."""
+    mean = "CREATE WATCH m AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND TRACK m WITHIN 1"
+    live = Live(tmp_path, ("a", "b"), "d", COLUMNS)
+    live.ask(mean)
+    for name in live.names:
+        live.batch(name, rows(mean, range(100, 110), 5))
+    live.settle()
+    held = {name: agent.watches[1].machine.version for name, agent in live.agents.items()}
+    assert all(held.values())
+    live.crash_coordinator()
+    live.pump()
+    assert {name: agent.watches[1].machine.version for name, agent in live.agents.items()} == held
+    assert live.coordinator.watches[1].settlement.resolver.versions.tolist() == list(held.values())
+    shutil.rmtree(tmp_path / "coordinator")
+    live.crash_coordinator()
+    live.pump()
+    assert not any(agent.watches for agent in live.agents.values())

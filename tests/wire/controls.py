@@ -66,7 +66,7 @@ def any_control() -> st.SearchStrategy[Control]:
     measures = st.builds(Measure, vectors(), vectors(positive))
     return st.one_of(
         st.builds(Opening, st.integers(0, 100), texts, names, texts, offered),
-        st.builds(Welcome, sites, seconds, seconds),
+        st.builds(Welcome, sites, seconds, seconds, texts),
         st.builds(WatchSet, numbers, st.lists(numbers, max_size=5).map(tuple)),
         st.builds(Install, names, texts, texts, st.booleans(), st.none() | panes, st.none() | measures),
         st.builds(Offer, sites, st.none() | panes, panes, texts, st.none() | samples()),

@@ -98,7 +98,7 @@ class Coordinator:
         self._writes: list[Write] = []
         self._alerts: list[dict[str, Any]] = []  # of watches that were let go
         self._untold: list[Addressed] = []  # what somebody must hear though what brought it failed
-        self._start = store.next_start()
+        self._start, self._life = store.next_start(), store.life
         self._restore(now)
         names = sorted(expected)
         for name in names:
@@ -128,7 +128,7 @@ class Coordinator:
             self._store_site(site)
         number = site.number
         out: list[Addressed] = [
-            (number, 0, Welcome(number, self.tuning.lease, self.heartbeat)),
+            (number, 0, Welcome(number, self.tuning.lease, self.heartbeat, self._life)),
             self._watch_set(number),
         ]
         for watch in self._running():

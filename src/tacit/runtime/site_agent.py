@@ -138,6 +138,7 @@ class SiteAgent:
     def _welcome(self, welcome: Welcome) -> None:
         self._speech.up, self._speech.lease_s = True, welcome.lease_s
         self.heartbeat_s = welcome.heartbeat_s
+        self._book.serve(welcome.life)
         if self.number != welcome.site:
             self.number = welcome.site
             for watch in self.watches.values():

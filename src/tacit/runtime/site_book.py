@@ -46,6 +46,12 @@ class Book:
         used = {scope_of(key) for key in self._keys.values()}
         store.forget((), [scope for scope in store.scopes("data:") if scope not in used])
 
+    def serve(self, life: str) -> None:
+        """The coordinator lives by this store of its own; of another one neither watches nor zones mean anything."""
+        if self.store.serves != life:
+            self.forget_all_but(())
+            self.store.serves = life
+
     def install(self, number: int, install: Install, envelope: bytes) -> bool:
         """Take a watch over from the coordinator; False when nothing is new about it."""
         known = self._installs.get(number)
@@ -176,8 +182,8 @@ class Book:
 
 
 def _alike(one: Install, other: Install) -> bool:
-    """Does a watch go on as it was? A coordinator that was reset gives the same numbers and may measure otherwise."""
-    if (one.text, one.protocol, one.paused, one.begin) != (other.text, other.protocol, other.paused, other.begin):
+    """Does a watch go on as it was? Its begin does not matter: it is where one that joins only now would begin."""
+    if (one.text, one.protocol, one.paused) != (other.text, other.protocol, other.paused):
         return False
     return _measured_alike(one, other)
 

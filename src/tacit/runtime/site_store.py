@@ -49,6 +49,15 @@ class SiteStore:
         self.session = max(int(self._meta("session") or 0) + 1, int(time.time()))
         self._put({"format": FORMAT, "instance": self.instance, "session": str(self.session)})
 
+    @property
+    def serves(self) -> str | None:
+        """The life of the coordinator whose watches these are."""
+        return self._meta("serves")
+
+    @serves.setter
+    def serves(self, life: str) -> None:
+        self._put({"serves": life})
+
     def batch_of(self, table: str) -> tuple[str, int] | None:
         """The checkpoint and the last micro-batch of a table that is in the windows."""
         row: tuple[str, int] | None = self._database.execute(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import uuid
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -80,9 +81,17 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise OptionError(f"{self.path} cannot be used as a coordinator's store: {error}") from None
         if found is None:
-            self.commit([("INSERT INTO meta VALUES ('format', ?)", (str(FORMAT),))])
+            born = {"format": str(FORMAT), "life": uuid.uuid4().hex}
+            self.commit([("INSERT INTO meta VALUES (?, ?)", each) for each in born.items()])
         elif found[0] != str(FORMAT):
             raise OptionError(f"{self.path} was written by another release of tacit (format {found[0]}, not {FORMAT})")
+
+    @property
+    def life(self) -> str:
+        """The same for as long as the file is: what it counts means nothing to whoever knew another one."""
+        found = self.one("SELECT value FROM meta WHERE key = 'life'")
+        assert found is not None
+        return str(found[0])
 
     def commit(self, writes: Iterable[Write]) -> None:
         """All of it or nothing."""

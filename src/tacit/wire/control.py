@@ -57,11 +57,15 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The coordinator's first message to a site: its number, how long its lease is and how often it shall be heard."""
+    """The coordinator's first message to a site: its number, how long its lease is and how often it shall be heard.
+
+    ``life`` is that of the coordinator's store: another one gives its own meaning to the numbers and versions of zones.
+    """
 
     site: int
     lease_s: float
     heartbeat_s: float
+    life: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _write_opening(body: Any, m: Opening) -> None:
 
 
 def _write_welcome(body: Any, m: Welcome) -> None:
-    body.site, body.lease_s, body.heartbeat_s = m.site, m.lease_s, m.heartbeat_s
+    body.site, body.lease_s, body.heartbeat_s, body.life = m.site, m.lease_s, m.heartbeat_s, m.life
 
 
 def _write_watch_set(body: Any, m: WatchSet) -> None:
@@ -207,7 +207,7 @@ def _opening(body: pb.Opening) -> Opening:
 def _welcome(body: pb.Welcome) -> Welcome:
     if not (0 < body.lease_s <= SECONDS_MAX and 0 < body.heartbeat_s <= SECONDS_MAX):
         raise UnfitError("its lease and its heartbeat are not both some seconds")
-    return Welcome(body.site, body.lease_s, body.heartbeat_s)
+    return Welcome(body.site, body.lease_s, body.heartbeat_s, _text(body.life, "life"))
 
 
 def _watch_set(body: pb.WatchSet) -> WatchSet:

@@ -219,14 +219,16 @@ class Opening(_message.Message):
     def __init__(self, version: _Optional[int] = ..., release: _Optional[str] = ..., site: _Optional[str] = ..., instance: _Optional[str] = ..., tables: _Optional[_Iterable[_Union[TableOffer, _Mapping]]] = ...) -> None: ...
 
 class Welcome(_message.Message):
-    __slots__ = ("site", "lease_s", "heartbeat_s")
+    __slots__ = ("site", "lease_s", "heartbeat_s", "life")
     SITE_FIELD_NUMBER: _ClassVar[int]
     LEASE_S_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_S_FIELD_NUMBER: _ClassVar[int]
+    LIFE_FIELD_NUMBER: _ClassVar[int]
     site: int
     lease_s: float
     heartbeat_s: float
-    def __init__(self, site: _Optional[int] = ..., lease_s: _Optional[float] = ..., heartbeat_s: _Optional[float] = ...) -> None: ...
+    life: str
+    def __init__(self, site: _Optional[int] = ..., lease_s: _Optional[float] = ..., heartbeat_s: _Optional[float] = ..., life: _Optional[str] = ...) -> None: ...
 
 class WatchSet(_message.Message):
     __slots__ = ("version", "watches")

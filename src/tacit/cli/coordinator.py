@@ -18,19 +18,19 @@ def register(app: typer.Typer) -> None:
         quiet: bool = typer.Option(False, "--quiet", "-q", help="Log only what is wrong."),
     ) -> None:
         """Run the coordinator of a configuration until it is interrupted."""
-        raise typer.Exit(_run(config, quiet))
+        from tacit.cli.live import log_to_stderr
+
+        with log_to_stderr(quiet=quiet):
+            raise typer.Exit(_run(config))
 
 
-def _run(path: Path, quiet: bool) -> int:
-    import logging
-
-    from tacit.cli.live import load_kernels, log_to_stderr, stop_on_signals
+def _run(path: Path) -> int:
+    from tacit.cli.live import load_kernels, stop_on_signals
     from tacit.runtime.config import load_config
     from tacit.runtime.coordinator_runner import CoordinatorRunner
     from tacit.vocabulary.errors import TacitError
 
     config = load_config(path)
-    log_to_stderr(logging.WARNING if quiet else logging.INFO)
     runner = CoordinatorRunner(config)
     load_kernels()
     with stop_on_signals() as stop:

@@ -62,15 +62,23 @@ class _StandardError(logging.StreamHandler[TextIO]):
         return sys.stderr
 
 
-def log_to_stderr(level: int = logging.INFO) -> None:
+@contextmanager
+def log_to_stderr(*, quiet: bool) -> Iterator[None]:
     """One line per event, with its time, on standard error; other libraries only when something is wrong."""
     handler = _StandardError()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
     root = logging.getLogger()
+    levels = {"": logging.WARNING, "tacit": logging.WARNING if quiet else logging.INFO, "py4j": logging.CRITICAL}
+    before = {name: logging.getLogger(name).level for name in levels}
     root.addHandler(handler)
-    root.setLevel(logging.WARNING)
-    logging.getLogger("tacit").setLevel(level)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    try:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+        yield
+    finally:
+        root.removeHandler(handler)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> Table:

@@ -19,13 +19,14 @@ def register(app: typer.Typer) -> None:
         quiet: bool = typer.Option(False, "--quiet", "-q", help="Log only what is wrong."),
     ) -> None:
         """Run one site of a configuration until it is interrupted."""
-        raise typer.Exit(_run(config, name, quiet))
+        from tacit.cli.live import log_to_stderr
+
+        with log_to_stderr(quiet=quiet):
+            raise typer.Exit(_run(config, name))
 
 
-def _run(path: Path, name: str, quiet: bool) -> int:
-    import logging
-
-    from tacit.cli.live import load_kernels, log_to_stderr, stop_on_signals
+def _run(path: Path, name: str) -> int:
+    from tacit.cli.live import load_kernels, stop_on_signals
     from tacit.recording.run import spark_room
     from tacit.runtime.config import load_config
     from tacit.runtime.local import LocalSites
@@ -33,7 +34,6 @@ def _run(path: Path, name: str, quiet: bool) -> int:
     config = load_config(path)
     config.site(name)
     spark_room()  # says how to install Spark where it is not
-    log_to_stderr(logging.WARNING if quiet else logging.INFO)
     load_kernels()
     with stop_on_signals() as stop:
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from py4j.protocol import Py4JError
+from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from tacit.pipelines.failures import one_sentence
-from tacit.vocabulary.errors import TacitError
+from tacit.vocabulary.errors import InputError, TacitError
 
 
 def fail_unwinding(ending: BaseException) -> None:
@@ -49,3 +53,25 @@ def test_the_cause_is_told_and_not_what_wraps_it(spark: SparkSession) -> None:
     with pytest.raises(TacitError, match="the disk is full"):
         with one_sentence():
             raise WrappedError("Exception thrown in awaitResult:")
+
+
+def test_a_job_that_is_cancelled_is_no_fault_of_the_data(spark: SparkSession) -> None:
+    """Queries are stopped while their batches run; a watch must not be given up for that."""
+    group = "cancelled-by-a-test"
+    context = spark.sparkContext
+
+    def work() -> None:
+        context.setJobGroup(group, "to be cancelled", interruptOnCancel=True)
+        with one_sentence():
+            spark.range(2).selectExpr("java_method('java.lang.Thread', 'sleep', 60000L + id)").collect()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(inheritable_thread_target(spark)(work))
+        end = time.monotonic() + 60
+        while not context.statusTracker().getActiveJobsIds() and time.monotonic() < end:
+            time.sleep(0.05)
+        context.cancelJobGroup(group)
+        with pytest.raises(TacitError) as caught:
+            running.result(60)
+    assert not isinstance(caught.value, InputError)
+    assert "cancelled" in str(caught.value)

@@ -27,6 +27,7 @@ __all__ = ["GONE", "one_sentence", "translate", "translate_java"]
 
 GONE = "Spark's Java process has ended"
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
+_STATE = re.compile(r"SQLSTATE: ?([0-9A-Z]{5})")
 _READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _DEPTH = 10
@@ -129,7 +130,7 @@ def translate(error: Exception) -> TacitError:
         return DataError(f"cannot read {re.sub('^file:/*', '/', path)}: {why}")
     if isinstance(error, AnalysisException):
         return SentenceError(f"Spark cannot work with this sentence: {_first_sentence(message)}")
-    if kind and kind != "INTERNAL_ERROR":
+    if kind and kind != "INTERNAL_ERROR" and not _is_machine(error, message):
         return DataError(f"Spark stopped at a row: {_first_sentence(message)}")
     return TacitError(f"Spark failed: {_first_sentence(message)}")
 
@@ -156,6 +157,13 @@ def _story(error: Exception) -> tuple[str, dict[str, str], str]:
     if found:
         condition, text = condition or found.group(1), found.group(2)
     return condition, parameters, text
+
+
+def _is_machine(error: Exception, message: str) -> bool:
+    """Is it Spark that could not, whatever the data? So say the SQL states of class XX: a job was cancelled, say."""
+    state = error.getSqlState() if isinstance(error, PySparkException) else None
+    found = _STATE.search(message)
+    return (state or (found.group(1) if found else "")).startswith("XX")
 
 
 def _cause(java: Any) -> Any:

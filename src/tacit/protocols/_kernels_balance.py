@@ -35,8 +35,8 @@ def inside(tables, zones, g, u):  # type: ignore[no-untyped-def]
 def round_size(members, reporters):  # type: ignore[no-untyped-def]
     """How many sites to ask at once when so many members do not balance, and so many of them had reported.
 
-    A few sites are asked one by one: most resolutions need no more. Then as many again each round, so that asking all
-    of a thousand takes twenty-two round trips, and never more than twice as many sites as were needed.
+    A few sites are asked one by one, or one per FEW members: most resolutions need no more. Then as many again each
+    round, so that asking all of a thousand takes twenty-two round trips; up to twice as many may be asked as needed.
     """
     asked = members - reporters
     return max(1, members // FEW) if asked < FEW else asked

@@ -60,6 +60,7 @@ class Load:
     everyone: int
     busy_s: float
     quiet_s: float
+    cross_s: int
 
 
 def main(arguments: list[str]) -> int:
@@ -67,9 +68,13 @@ def main(arguments: list[str]) -> int:
     options = parser("many_sites", DESCRIPTION)
     options.add_argument("--sites", type=int, nargs="*", help="how many sites (default 50 200 1000, quick 50)")
     options.add_argument("--seconds", type=float, help="how long violations are counted (default 65, quick 8)")
+    options.add_argument("--cross-every", type=int, default=CROSS_S, metavar="S", help="seconds between crossings")
     chosen = options.parse_args(arguments)
     seconds = chosen.seconds or (8.0 if chosen.quick else 65.0)
-    rows = [_measure(count, seconds) for count in chosen.sites or ([50] if chosen.quick else [50, 200, 1000])]
+    rows = [
+        _measure(count, seconds, chosen.cross_every)
+        for count in chosen.sites or ([50] if chosen.quick else [50, 200, 1000])
+    ]
     show(
         f"{WATCHES} watches, {seconds:g} s; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         ("sites", "violations/s", "full syncs", "p50 s", "p99 s", "worst s", "MB", "CPU", "quiet CPU", "quiet kB/s in",
@@ -82,7 +87,7 @@ def main(arguments: list[str]) -> int:
     return 0 if fine or chosen.quick else 1
 
 
-def _measure(count: int, seconds: float) -> tuple[Any, ...]:
+def _measure(count: int, seconds: float, cross_s: int) -> tuple[Any, ...]:
     folder = Path(tempfile.mkdtemp(prefix="tacit-many-"))
     (folder / "tacit.toml").write_text(_configuration(count), encoding="utf-8")
     sentences = [
@@ -103,7 +108,7 @@ def _measure(count: int, seconds: float) -> tuple[Any, ...]:
         context = multiprocessing.get_context("spawn")
         for first in range(0, count, each):
             here, there = context.Pipe()
-            load = Load(address, first, min(each, count - first), count, seconds, max(5.0, seconds / 3))
+            load = Load(address, first, min(each, count - first), count, seconds, max(5.0, seconds / 3), cross_s)
             process = context.Process(target=_run_load, args=(load, there), daemon=True)
             process.start()
             loads.append((process, here))
@@ -276,8 +281,8 @@ class _Load:
             watch, far = self.jump
             watch.value -= far
             self.jump = None
-        elif self.busy and pane % CROSS_S == 0:
-            watch = list(site.watches.values())[pane // CROSS_S % len(site.watches)]
+        elif self.busy and pane % self.load.cross_s == 0:
+            watch = list(site.watches.values())[pane // self.load.cross_s % len(site.watches)]
             if watch.machine.version and watch.since is None:
                 far = FAR * watch.share(2.0 * self.load.everyone) * self.load.everyone
                 watch.value += far

@@ -23,8 +23,8 @@ from tacit.pipelines.contributions import DRAWS, centre_draws, centre_values, co
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.groups import group_columns, group_text
 from tacit.pipelines.order import row_hash
-from tacit.pipelines.pane_sums import TIME, Family, Wanted, check_values, counts_of, families, numbered
-from tacit.pipelines.time import time_column, utc
+from tacit.pipelines.pane_sums import SUB, TIME, Family, Wanted, check_values, counts_of, families, numbered
+from tacit.pipelines.time import TimeColumn, time_column, utc
 from tacit.vocabulary import FloatArray, InputError, SentenceError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 
@@ -74,13 +74,15 @@ class _Tally:
 
 
 class SparkBatch:
-    """A :class:`Batch` that is a DataFrame: its rows must be the same whenever Spark reads them again."""
+    """A :class:`Batch` that is a DataFrame: its rows must be the same whenever Spark reads them again.
 
-    def __init__(self, frame: DataFrame, time_column_name: str) -> None:
-        self._spark = frame.sparkSession
+    ``time`` is the name of its time column, or what :func:`time_column` said of a frame with the same columns.
+    """
+
+    def __init__(self, frame: DataFrame, time: str | TimeColumn) -> None:
+        self._spark, self._frame = frame.sparkSession, frame
         with self._spoken():
-            self._moment = time_column(frame, time_column_name)
-            self._hash = row_hash(frame, leave_out=self._moment.name)
+            self._moment = time_column(frame, time) if isinstance(time, str) else time
             columns = {TIME: self._moment.micros}
             if self._moment.bad is not None:
                 columns[_BAD] = self._moment.bad
@@ -129,7 +131,7 @@ class SparkBatch:
         if not plan.centres:
             return ()
         with self._spoken():
-            rows = self._pass().withColumns({_HASH: self._hash, _COUNTS: counts_of(plan.where)})
+            rows = self._pass().withColumns({_HASH: self._hash(), _COUNTS: counts_of(plan.where)})
             draws = centre_draws(plan, sf.col(_COUNTS), sf.col(_HASH), sf.col(TIME))
             drawn = rows.agg(*self._tally_columns(), *draws)
             names = [[f"draw{i}_{k}" for k in range(DRAWS)] for i in range(len(plan.centres))]
@@ -169,7 +171,7 @@ class SparkBatch:
         """The rows that pass WHERE, sorted by (time, hash); where both are equal, by what they contribute."""
         _check_kept_live(plan)
         with self._spoken():
-            rows = self._pass().withColumn(_HASH, self._hash).where(counts_of(plan.where))
+            rows = self._pass().withColumn(_HASH, self._hash()).where(counts_of(plan.where))
             if isinstance(plan.grouping, ByKey):
                 rows = rows.withColumns(group_columns(plan.grouping, sf.lit(True)))
                 rows = rows.withColumn(_TEXT, group_text(rows, plan.grouping))
@@ -206,7 +208,7 @@ class SparkBatch:
         """The pass of a family; when it fails, one for each of its watches, to see which of them are at fault."""
         try:
             with self._spoken():
-                table = family.aggregate(self._pass(), *self._tally_columns()).toArrow()
+                table = family.aggregate(self._pass(), *self._tally_columns(by_sub_pane=True)).toArrow()
                 self._note(table)
             return family.cut(table)
         except InputError as error:
@@ -229,11 +231,16 @@ class SparkBatch:
         assert self._found is not None
         return self._found
 
-    def _tally_columns(self) -> list[Column]:
-        """The counts of all rows, to go along with the first pass."""
+    def _hash(self) -> Column:
+        return row_hash(self._frame, leave_out=self._moment.name)
+
+    def _tally_columns(self, *, by_sub_pane: bool = False) -> list[Column]:
+        """The counts of all rows, to go along with the first pass; by sub-panes those with a time need no count."""
         if self._found is not None:
             return []
-        columns = [sf.count("*").alias("rows"), sf.count(TIME).alias("timed"), sf.max(TIME).alias("latest")]
+        columns = [sf.count("*").alias("rows"), sf.max(TIME).alias("latest")]
+        if not by_sub_pane:
+            columns.append(sf.count(TIME).alias("timed"))
         if self._moment.bad is not None:
             columns += [sf.count(_BAD).alias("bad"), sf.min(_BAD).alias("first_bad")]
         return columns
@@ -248,7 +255,7 @@ class SparkBatch:
         }
         self._found = _Tally(
             rows=sum(found["rows"]),
-            timed=sum(found["timed"]),
+            timed=sum(found["timed"]) if "timed" in found else _timed(table),
             latest=max(found["latest"], default=None),
             bad=sum(found.get("bad", [])),
             first_bad=min(found.get("first_bad", []), default=None),
@@ -259,6 +266,11 @@ class SparkBatch:
         """Inside, times without a zone are UTC and Spark's errors are sentences."""
         with one_sentence(), utc(self._spark):
             yield
+
+
+def _timed(table: pa.Table) -> int:
+    """How many rows have a time, of an aggregation by sub-panes."""
+    return sum(table.filter(table.column(SUB).is_valid()).column("rows").to_pylist())
 
 
 def _check_kept_live(plan: WatchPlan) -> None:

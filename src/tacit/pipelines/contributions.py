@@ -69,8 +69,11 @@ def contribution(text: str, centres: tuple[float, ...], counts: Column) -> Colum
 
 
 def value_text(text: str, counts: str) -> str:
-    """The same as Spark SQL, of a contribution whose text is ready and of the name of a column that says who counts."""
-    return f"coalesce(nanvl(CASE WHEN {counts} THEN CAST(({text}) AS DOUBLE) END, 0D), 0D)"
+    """What to sum up, as Spark SQL, of a contribution whose text is ready and of the SQL that says who counts.
+
+    NaN is 0; NULL stays NULL, which a sum leaves out: this is worked out for every row, and each step of it costs.
+    """
+    return f"nanvl(CASE WHEN {counts} THEN CAST(({text}) AS DOUBLE) END, 0D)"
 
 
 def formatted(text: str, centres: tuple[float, ...]) -> str:

@@ -25,10 +25,11 @@ from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.errors import DataError, InputError
 
-__all__ = ["TIME", "Family", "Wanted", "check_values", "counts_of", "families", "numbered"]
+__all__ = ["SUB", "TIME", "Family", "Wanted", "check_values", "counts_of", "families", "numbered"]
 
 TIME = "__tacit_t"  # the name of the column of times, in microseconds, that a batch has beside the user's
-_SUB, _TEXT = "__tacit_sub", "__tacit_text"
+SUB = "__tacit_sub"  # the column of sub-panes that an aggregation has; NULL is that of the rows without a time
+_TEXT = "__tacit_text"
 _FINER_MAX = 16  # sub-panes are not cut into more pieces than this for the sake of one pass
 _ONE = ("1", "1D")
 
@@ -52,26 +53,29 @@ class Family:
         Rows that no watch counts have the keys NULL; rows without a time are a sub-pane NULL.
         """
         # Texts rather than Column objects: each of those costs several calls to Java, and this is built for each batch.
-        marks = [f"{TIME} IS NOT NULL AND {passing(text)} AS {name}_" for text, name in self.counted.items()]
-        sub = f"({TIME} - pmod({TIME}, {self.sub_us}L)) div {self.sub_us}L AS {_SUB}"
-        rows = base.selectExpr("*", sub, *marks)
+        marks = {where: f"{name}_" if where else f"{TIME} IS NOT NULL" for where, name in self.counted.items()}
+        marked = [f"{TIME} IS NOT NULL AND {passing(where)} AS {marks[where]}" for where in marks if where]
+        rows = base.selectExpr("*", f"{_floor_div(TIME, self.sub_us)} AS {SUB}", *marked)
         grouping = self.members[0][0].grouping
-        keys = group_columns(grouping, sf.expr(" OR ".join(f"{name}_" for name in self.counted.values())))
-        if keys:
+        if grouping is not None:
+            keys = group_columns(grouping, sf.expr(" OR ".join(marks.values())))
             rows = rows.withColumns(keys)
-        sums = [
-            f"sum({value_text(text, f'{self.counted[where]}_')}) AS {name}"
-            for (where, text), name in self.summed.items()
+        else:
+            keys = {}
+        sums = [f"sum({value_text(text, marks[where])}) AS {name}" for (where, text), name in self.summed.items()]
+        totals = [
+            f"count_if({marks[where]}) AS {name}" if where else f"count(*) AS {name}"
+            for where, name in self.counted.items()
         ]
-        totals = [f"count_if({name}_) AS {name}" for name in self.counted.values()]
-        result = rows.groupBy(_SUB, *keys).agg(*map(sf.expr, (*totals, *sums)), *more)
+        result = rows.groupBy(SUB, *keys).agg(*map(sf.expr, (*totals, *sums)), *more)
         if isinstance(grouping, ByKey):
             result = result.withColumn(_TEXT, group_text(result, grouping))
         return result
 
     def cut(self, table: pa.Table) -> list[PaneDeltas | InputError]:
         """What the aggregation says to each member: DataError where its sums are too large."""
-        sub = table.column(_SUB).fill_null(0).to_numpy()
+        table = table.filter(table.column(SUB).is_valid())
+        sub = table.column(SUB).to_numpy()
         group, keys = numbered(table.column(_TEXT)) if _TEXT in table.column_names else (np.zeros_like(sub), ("",))
         outcomes: list[PaneDeltas | InputError] = []
         for member in self.members:
@@ -91,7 +95,7 @@ class Family:
         for index, each in enumerate(plan.statistics):
             text = formatted(each.present, centres)
             column = self.counted[plan.where] if text in _ONE else self.summed[plan.where, text]
-            sums[:, index] = table.column(column).to_numpy()[used]
+            sums[:, index] = table.column(column).fill_null(0).to_numpy()[used]  # a sum of nothing is NULL
         check_values(plan, sums)
         return _put_together(sub[used] * self.sub_us // sub_us, group[used], rows[used], sums, keys)
 
@@ -121,6 +125,11 @@ def _family(members: Sequence[Wanted], places: Sequence[int], sub_us: int) -> Fa
             if text not in _ONE:
                 summed.setdefault((plan.where, text), f"__tacit_s{len(summed)}")
     return Family(tuple(members), tuple(places), sub_us, counted, summed)
+
+
+def _floor_div(text: str, length: int) -> str:
+    """Spark SQL of how often a length goes into a whole number, also below 0 and without a sum that may overflow."""
+    return f"CASE WHEN {text} >= 0 THEN {text} div {length}L ELSE ({text} + 1L) div {length}L - 1L END"
 
 
 def counts_of(where: str | None) -> Column:

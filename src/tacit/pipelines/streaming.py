@@ -53,7 +53,8 @@ class StreamingTable:
         self.name = name
         self._spark = session_beside(spark)
         self._spark.conf.set("spark.sql.streaming.stopTimeout", _STOP_TIMEOUT)
-        self._time, self._on_batch = time, on_batch
+        self._spark.conf.set("spark.sql.session.timeZone", "UTC")  # batches inherit it
+        self._on_batch = on_batch
         self._checkpoint = str(checkpoint.absolute()) if isinstance(checkpoint, Path) else checkpoint
         self._trigger_ms = max(0, round(trigger_s * 1000))
         self._query: StreamingQuery | None = None
@@ -64,7 +65,7 @@ class StreamingTable:
         with one_sentence():
             self._frame = open_source(self._spark, source)
             self.columns = tuple((field.name, field.dataType.simpleString()) for field in self._frame.schema)
-            time_column(self._frame, time)
+            self._moment = time_column(self._frame, time)
 
     @property
     def schema(self) -> str:
@@ -132,7 +133,7 @@ class StreamingTable:
         """What Spark calls with each batch."""
         self._started.wait()
         try:
-            batch = SparkBatch(frame, self._time)
+            batch = SparkBatch(frame, self._moment)
             try:
                 with one_sentence():
                     self._on_batch(int(number), batch)

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from rich.table import Table
@@ -95,7 +96,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
             watch["watch"],
             answer_text(watch),
             state_text(watch),
-            (watch["as_of"] or "").replace("T", " ").removesuffix("Z")[11:19],
+            _when(watch["as_of"]),
             watch["guarantee"],
             f"{total:,}",
             _share(total, cost["centralised"]["messages"]),
@@ -103,6 +104,16 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
             str(watch.get("alert_count", "")),
         )
     return table
+
+
+def _when(as_of: str | None) -> str:
+    """The time of day, with its day unless that is today.
+
+    >>> _when("2017-02-28T22:00:00Z")
+    '2017-02-28 22:00:00'
+    """
+    day, _, time = (as_of or "").removesuffix("Z").partition("T")
+    return time[:8] if day == datetime.now(UTC).date().isoformat() else f"{day} {time[:8]}".strip()
 
 
 def answer_text(watch: Mapping[str, Any]) -> str:

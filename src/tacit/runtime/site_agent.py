@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
+from tacit.runtime.pacing import paced
 from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
@@ -48,6 +49,8 @@ __all__ = ["SiteAgent"]
 
 
 _log = logging.getLogger(__name__)
+
+_STEPS = 8
 
 
 class SiteAgent:
@@ -110,6 +113,8 @@ class SiteAgent:
             for data in decode_frame(frame):
                 number, _, message = open_envelope(data)
                 self._receive(number, message, data)
+            for table in self.tables.values():
+                self._close_held(table)
             self._claim()
             self._speech.flush()
 
@@ -238,6 +243,7 @@ class SiteAgent:
         table.no_time += batch.no_time
         table.idle_since_us = None
         self._close(table, place)
+        self._close_held(table)
         self._beat(table.name)
         self._speech.flush()
 
@@ -286,11 +292,14 @@ class SiteAgent:
             assert reached is not None
             if data.waiting:
                 # One that came while this batch was computed begins with the next; history is read outside of the lock.
-                if place is not None or wants_history(table, data):
+                if table.busy or wants_history(table, data):
                     continue
                 begin(table, data, self.wall_us()).add()
             before = data.keeper.closed
-            closing = data.keeper.close_through(reached)
+            until = reached
+            if table.clock.mode == "event":
+                until, data.held = paced(data.keeper, self._book.machines(data), reached, HISTORY)
+            closing = data.keeper.close_through(until)
             for pane in closing[-HISTORY:]:  # a clock may leap over years
                 data.panes += data.keeper.vector(pane)[1]
             if len(closing) > HISTORY:
@@ -315,6 +324,12 @@ class SiteAgent:
                 self._speech.tell(watch, watch.catch_up())
         return True
 
+    def _close_held(self, table: SiteTable) -> None:
+        """Close panes of a recording that were held back, as far as the watches have got; not all of them at once."""
+        for _ in range(_STEPS):
+            if not any(data.held for data in self._book.of(table.name)) or not self._close(table, None):
+                return
+
     # Time
 
     def tick(self, idle: Mapping[str, bool]) -> None:
@@ -322,6 +337,7 @@ class SiteAgent:
         with self._lock:
             now = self.wall_us()
             for name, table in self.tables.items():
+                self._close_held(table)
                 if table.busy or not idle.get(name, False):
                     table.idle_since_us = None
                     continue

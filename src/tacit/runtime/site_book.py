@@ -10,6 +10,7 @@ import numpy as np
 from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
+from tacit.protocols.site import Site
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
@@ -159,6 +160,10 @@ class Book:
     def of(self, table: str) -> list[WatchData]:
         """The windows of a table."""
         return [data for data in self.data.values() if data.plan.table == table]
+
+    def machines(self, data: WatchData) -> list[Site | None]:
+        """The machines of the watches on these windows that are not paused; None for one that has not begun."""
+        return [each.machine for each in self.watches.values() if each.data is data and not each.install.paused]
 
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""

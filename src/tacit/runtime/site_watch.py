@@ -59,6 +59,7 @@ class WatchData:
         self.centres: list[float | None] = [None] * len(plan.centres)
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
+        self.held = bool(saved)  # panes are held back (pacing.py), or were before a restart
         dimension = len(plan.statistics) + 1
         if saved:
             self.keeper: WindowKeeper = restore_keeper(plan.window, dimension, saved)

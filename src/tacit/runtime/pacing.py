@@ -1,0 +1,40 @@
+"""How fast the panes of recorded data pass at a site.
+
+Where time is now, panes pass with it, and a coordinator that was away for long goes on at the newest. A recording
+may bring years in one batch. Its panes pass as the watches claim them: a site closes only so many that nobody has
+looked at yet, and keeps the rows of the others in its windows, so every pane gets its answer and no alert is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.protocols.site import Site
+from tacit.runtime.window_keeper import WindowKeeper
+
+__all__ = ["AHEAD", "LEAP", "paced"]
+
+AHEAD = 256
+"""So many panes are closed that a watch has not claimed; the default of ``backlog_panes`` is more."""
+LEAP = 1_000_000
+"""More panes than this are not walked through one by one: a row has a wrong time, or nothing happened for years."""
+
+
+def paced(keeper: WindowKeeper, machines: Sequence[Site | None], reached_us: int, kept: int) -> tuple[int, bool]:
+    """The watermark for now, and whether it holds panes back; ``kept`` are the panes that nobody settled.
+
+    ``machines`` are those of the watches on these windows; None is a watch that has not begun.
+    """
+    first = keeper.first if keeper.closed is None else keeper.begin
+    reached = reached_us // keeper.pane_us - 1
+    closed = keeper.closed if keeper.closed is not None else first
+    if not machines or first is None or closed is None or reached - closed > LEAP:
+        return reached_us, False
+    last = reached
+    for machine in machines:
+        if machine is None:
+            last = min(last, first + AHEAD)
+        else:
+            last = min(last, machine.silent + AHEAD, machine.settled + kept // 2)
+    last = max(last, closed)
+    return (reached_us, False) if last >= reached else ((last + 1) * keeper.pane_us, True)

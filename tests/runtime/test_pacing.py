@@ -1,0 +1,53 @@
+"""How far the panes of a recording are closed: near what the watches have claimed, and never back."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from tacit.runtime.pacing import AHEAD, LEAP, paced
+
+SECOND = 1_000_000
+KEPT = 10_000
+
+
+def keeper(first: int | None, closed: int | None, begin: int | None = None) -> SimpleNamespace:
+    return SimpleNamespace(first=first, closed=closed, begin=first if begin is None else begin, pane_us=SECOND)
+
+
+@given(
+    first=st.integers(-1000, 1000),
+    more=st.none() | st.integers(0, 5000),
+    ahead=st.integers(0, 20_000),
+    claims=st.lists(st.none() | st.tuples(st.integers(-1, 6000), st.integers(0, 6000)), max_size=3),
+)
+def test_it_is_near_the_slowest_claim(
+    first: int, more: int | None, ahead: int, claims: list[tuple[int, int] | None]
+) -> None:
+    closed = None if more is None else first + more
+    reached = (first if closed is None else closed) + ahead
+    machines = [
+        None if each is None else SimpleNamespace(silent=first + each[0], settled=first + each[0] - each[1])
+        for each in claims
+    ]
+    until, held = paced(keeper(first, closed), machines, (reached + 1) * SECOND, KEPT)  # type: ignore[arg-type]
+    last = until // SECOND - 1
+    assert last <= reached
+    assert held == (last < reached)
+    assert last >= (first if closed is None else closed)
+    limits = [
+        first + AHEAD if each is None else min(each.silent + AHEAD, each.settled + KEPT // 2) for each in machines
+    ]
+    assert last == max(min([reached, *limits]), first if closed is None else closed)
+
+
+def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
+    claim = SimpleNamespace(silent=5, settled=5)
+    for holder, machines, reached in (
+        (keeper(None, None), [claim], 10_000),
+        (keeper(0, 3), [], 10_000),
+        (keeper(0, 3), [claim], LEAP + 4),
+    ):
+        assert paced(holder, machines, (reached + 1) * SECOND, KEPT) == ((reached + 1) * SECOND, False)  # type: ignore[arg-type]

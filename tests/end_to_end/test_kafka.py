@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.kafka import connector_jars, running_broker
-from tests.end_to_end.maven import NoJarsError, skip_or_fail
+from tests.end_to_end.kafka import connector_jars
 from tests.end_to_end.programs import processes_of, run_program
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kafka")]
@@ -107,18 +105,6 @@ for table in tables:
     table.stop()
 close_session(spark)
 """
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("broker") / "kafka"
-    try:
-        connector_jars()
-        with running_broker(folder) as address:
-            yield address
-    except NoJarsError as error:
-        skip_or_fail(str(error))
-    assert processes_of(folder) == []
 
 
 def test_batches_of_topics_add_up(broker: str, tmp_path: Path) -> None:

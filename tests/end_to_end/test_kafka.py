@@ -44,7 +44,7 @@ sums, totals, tables = {}, {}, []
 
 def open_table(name, **parts):
     def on_batch(number, batch):
-        (deltas,) = batch.pane_deltas([(watch, (0.0,) * len(watch.centres), 10_000_000)])
+        (deltas,) = batch.pane_outcomes([(watch, (0.0,) * len(watch.centres), 10_000_000)])
         for sub, group, row in zip(deltas.sub, deltas.group, deltas.sums.tolist()):
             place = sums.setdefault(name, {}).setdefault((int(sub), deltas.keys[group]), [0.0] * len(row))
             place[:] = [a + b for a, b in zip(place, row)]

@@ -91,7 +91,7 @@ class SparkBatch:
 
     @property
     def rows(self) -> int:
-        """How many rows there are. Ask this after :meth:`pane_deltas`, whose pass counts them along."""
+        """How many rows there are. Ask this after :meth:`pane_outcomes`, whose pass counts them along."""
         return self._tally().rows
 
     @property
@@ -138,17 +138,8 @@ class SparkBatch:
         values = [[table.column(name)[0].as_py() for name in each] for each in names]
         return tuple(None if each[0] is None else median(each) for each in values)
 
-    def pane_deltas(self, wanted: Sequence[Wanted]) -> list[PaneDeltas]:
-        """What the batch adds to each watch; the first error that a watch meets is raised."""
-        outcomes = []
-        for each in self.pane_outcomes(wanted):
-            if isinstance(each, InputError):
-                raise each
-            outcomes.append(each)
-        return outcomes
-
     def pane_outcomes(self, wanted: Sequence[Wanted]) -> list[PaneDeltas | InputError]:
-        """As :meth:`pane_deltas`, but an error of one watch (a row divides by zero …) stands in its own place only."""
+        """What the batch adds to each watch; an error of one (a row divides by zero …) stands in its own place only."""
         outcomes: list[PaneDeltas | InputError | None] = [None] * len(wanted)
         fine = []
         for place, (plan, _, _) in enumerate(wanted):

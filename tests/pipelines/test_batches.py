@@ -191,10 +191,11 @@ def test_one_watch_fails_alone(spark: SparkSession) -> None:
     fine, *errors = batch.pane_outcomes(wanted)
     assert isinstance(fine, PaneDeltas)
     assert fine.sums.sum() == sum(k / 4 for k in range(40))
+    where = "watch w, table data at 1970-01-01T00:00:0"
     assert list(map(str, errors)) == [
         "a row divides by zero; write NULLIF(divisor, 0) instead of the divisor to leave such rows out",
-        "a row contributes infinity to far; leave such rows out with WHERE",
-        "the values of large are too large to be added up; divide them by a power of ten",
+        f"{where}1Z: the values of far add up to infinity; leave rows that are so large out with WHERE",
+        f"{where}5Z: the values of large are too large to be added up; divide them by a power of ten",
         "there is no column named y; the columns are b, k, n, x, time",
         "GROUP BY EACH(array(k)) cannot be watched live yet; replay it over recorded data",
     ]

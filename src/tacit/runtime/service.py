@@ -22,7 +22,7 @@ from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write
 from tacit.transport.grpc_server import Server, serve
-from tacit.transport.limits import ServerLimits
+from tacit.transport.limits import ServerLimits, oversize
 from tacit.transport.security import ServerSecurity
 from tacit.transport.server_link import ServerLink
 from tacit.vocabulary import MachineError, OptionError, ProtocolError
@@ -55,6 +55,7 @@ class Service:
         keep_s: float = 30 * 86_400.0,
     ) -> None:
         self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
+        self.message_bytes = (ServerLimits() if limits is None else limits).message_bytes
         self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
         self.links: dict[int, ServerLink] = {}
         self._instances: dict[int, str] = {}  # by site, of its link
@@ -190,6 +191,10 @@ class Service:
             except ProtocolError as error:
                 if watch is not None:
                     watch.fail(f"it says what cannot be sent: {error}", error=error)
+                continue
+            if (problem := oversize(KINDS[type(message)], len(data), self.message_bytes)) is not None:
+                if watch is not None:  # the link would end over it, and over the same one again when it is back
+                    watch.fail(f"{problem}; DROP WATCH {watch.plan.name} and create it anew")
                 continue
             self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
             hasty = isinstance(message, Request) and watch is not None and watch.plan.grouping is None

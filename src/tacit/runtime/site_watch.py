@@ -20,9 +20,10 @@ from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays,
 from tacit.runtime.numbering import Numbering
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
-from tacit.vocabulary import FloatArray
+from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
-from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.batches import LARGEST, PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.calendar import iso_time
 from tacit.wire.control import Counts, Install, Sample
 
 __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of"]
@@ -192,13 +193,18 @@ class SiteWatch:
         self.numbering = Numbering(keeper.number) if self.grouped else None
 
     def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
-        """A pane is closed, with these sums around the site's own centres."""
+        """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
+
+        What is not finite is no message, and what is nearly so would not be when the coordinator adds it up.
+        """
         machine, shape, measure = self.machine, self.shape, self.install.measure
         assert machine is not None
         assert shape is not None
         assert measure is not None
-        moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
-        vectors, weights = shape.vectors(moved)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+            moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
+            self._check_sums(pane, moved)
+            vectors, weights = shape.vectors(moved)
         if self.witness is not None:
             self.witness(machine.site, self.number, pane, vectors, weights, self.data.keeper.keys)
         machine.grow_groups(len(vectors))
@@ -207,6 +213,19 @@ class SiteWatch:
         return machine.close_pane(pane, vectors, weights)
 
     @property
+    def _check_sums(self, pane: int, sums: FloatArray) -> None:
+        fine = (np.abs(sums) <= LARGEST).all(axis=0)
+        if fine.all():
+            return
+        place = int(np.argmin(fine))
+        names = [*(each.name for each in self.plan.statistics), "the number of rows"]
+        at = iso_time((pane + 1) * self.data.keeper.pane_us)
+        raise DataError(
+            f"watch {self.plan.name}, table {self.plan.table}, the pane that ends at {at}: {names[place]} over the"
+            f" window is beyond {LARGEST:g}, too large to be computed with; divide the values by a power of"
+            " ten, or leave such rows out with WHERE"
+        )
+
     def announces(self) -> bool:
         """Does the condition hold of nothing at all? Then the first row of a group is news, though no zone is left."""
         shape = self.shape

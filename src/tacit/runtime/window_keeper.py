@@ -173,7 +173,8 @@ class WindowKeeper(ABC):
         """The window's sums (groups, d) at the end of a pane, not to be written to; and whether its rows changed."""
         lo, cut, hi = self._range(pane)
         before = self._found[pane - 1 - self._found_from]
-        sums = self._sums.total(lo, cut, hi, len(self.keys))
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asks sees to it
+            sums = self._sums.total(lo, cut, hi, len(self.keys))
         return sums, lo != before[0] or hi != before[2]
 
     def rows_in(self, pane: int) -> int:

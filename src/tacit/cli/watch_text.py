@@ -60,6 +60,7 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
         f" one per pane {cost['pane_shipping']['messages']:,}",
         "late rows": f"{cost['late']:,}",
         "sentence": watch["text"],
+        "rows without a time": f"{cost['no_time']:,}",
     }
     for name, text in lines.items():
         table.add_row(name, _plain(text))
@@ -78,12 +79,13 @@ def site_table(sites: Sequence[Mapping[str, Any]]) -> Table:
     table = Table()
     for name in ("site", "link", "tables"):
         table.add_column(name)
-    table.add_column("late rows", justify="right")
+    for name in ("late rows", "rows without a time"):
+        table.add_column(name, justify="right")
     for site in sites:
         link = "up" if site["online"] else f"down for {site['seen_seconds_ago']:.0f} s"
-        table.add_row(
-            _plain(site["site"]), link, _plain(", ".join(site["tables"]) or "not known yet"), f"{site['late']:,}"
-        )
+        tables = _plain(", ".join(site["tables"]) or "not known yet")
+        no_time = sum(site["no_time"].values())
+        table.add_row(_plain(site["site"]), link, tables, f"{site['late']:,}", f"{no_time:,}")
     return table
 
 

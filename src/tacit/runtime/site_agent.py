@@ -248,6 +248,8 @@ class SiteAgent:
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
         self._put(works)
+        for work in works:
+            work.data.no_time += batch.no_time
         self._warn_of_times(table, works, batch)
         table.clock.saw(batch.max_time)
         table.rows += batch.rows

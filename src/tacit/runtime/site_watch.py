@@ -54,7 +54,7 @@ class WatchData:
 
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self.plan, self.key = plan, data_key(plan)
-        self.events = self.panes = self.late = 0
+        self.events = self.panes = self.late = self.no_time = 0
         self.bases: dict[int, list[int]] = {}  # what was counted when a watch came to share these windows
         self.batch: int | None = None  # the last one of its table when it was saved
         self.centres: list[float | None] = [None] * len(plan.centres)
@@ -79,14 +79,14 @@ class WatchData:
 
     @property
     def counted(self) -> list[int]:
-        """Events, panes that changed and late rows, since there are these windows."""
-        return [self.events, self.panes, self.late]
+        """Events, panes that changed, late rows and rows without a time, since there are these windows."""
+        return [self.events, self.panes, self.late, self.no_time]
 
     def counts_of(self, number: int) -> Counts:
         """What was counted since this watch came."""
-        base = self.bases.get(number, (0, 0, 0))
-        events, panes, late = (now - before for now, before in zip(self.counted, base, strict=True))
-        return Counts(events, panes, late, self.keeper.full_from())
+        base = self.bases.get(number, [0] * len(self.counted))
+        events, panes, late, no_time = (now - before for now, before in zip(self.counted, base, strict=True))
+        return Counts(events, panes, late, self.keeper.full_from(), no_time)
 
     def draw(self, drawn: tuple[float | None, ...]) -> None:
         """Choose centres that are not chosen yet; before, there was no value, so nothing was summed around them."""
@@ -121,7 +121,7 @@ class WatchData:
         """What is to be saved."""
         record = {
             "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
-            "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
+            "no_time": self.no_time, "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
         }  # fmt: skip
         changes = [*self.keeper.changes(), Change("own", pack_record(record))]
         if self.sample is not None:
@@ -133,7 +133,8 @@ class WatchData:
         record: dict[str, Any] = unpack_record("own", saved["own"])
         self.centres, self.waiting, self.batch = record["centres"], record["waiting"], record.get("batch")
         self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
-        self.bases = dict(record.get("bases", ()))
+        self.no_time = record.get("no_time", 0)  # an earlier release did not count them
+        self.bases = {number: [*base, 0][: len(self.counted)] for number, base in record.get("bases", ())}
         if "sample" in saved:
             d, k = len(self.plan.statistics), len(self.plan.centres)
             (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)
@@ -212,7 +213,6 @@ class SiteWatch:
             self._note_groups(pane, sums)
         return machine.close_pane(pane, vectors, weights)
 
-    @property
     def _check_sums(self, pane: int, sums: FloatArray) -> None:
         fine = (np.abs(sums) <= LARGEST).all(axis=0)
         if fine.all():
@@ -226,6 +226,7 @@ class SiteWatch:
             " ten, or leave such rows out with WHERE"
         )
 
+    @property
     def announces(self) -> bool:
         """Does the condition hold of nothing at all? Then the first row of a group is news, though no zone is left."""
         shape = self.shape

@@ -102,7 +102,7 @@ def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | N
 
     begin = system.sites.spark_up
     first: float | None = None
-    counts: dict[str, int] = {}
+    before = 0  # messages until the first answer
     seen: set[str] = set()
     status: dict[str, Any] = {}
     while True:
@@ -112,10 +112,7 @@ def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | N
         for alert in reversed(alerts):
             if alert["id"] not in seen:
                 seen.add(alert["id"])
-                counts[alert["watch"]] = counts.get(alert["watch"], 0) + 1
                 screen.alert(alert)
-        for watch in status["watches"]:
-            watch["alert_count"] = counts.get(watch["watch"], 0)
         if first is None and any(watch["answer"] for watch in status["watches"]):
             first = time.monotonic() - begin
         status["first_answer_seconds"] = first

@@ -58,9 +58,10 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
         "protocol": watch["protocol"],
         "messages": f"{cost['messages']['total']:,}; one per event would be {cost['centralised']['messages']:,},"
         f" one per pane {cost['pane_shipping']['messages']:,}",
+        "alerts": f"{watch['alert_count']:,}",
         "late rows": f"{cost['late']:,}",
-        "sentence": watch["text"],
         "rows without a time": f"{cost['no_time']:,}",
+        "sentence": watch["text"],
     }
     for name, text in lines.items():
         table.add_row(name, _plain(text))

@@ -37,6 +37,7 @@ def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> di
         **document,
         "text": watch.plan.text,
         "protocol": watch.protocol,
+        "alert_count": coordinator.alert_counts.of(watch.plan.name),
         "cost": _cost(coordinator, watch),
         "measure": None if measure is None else {"centres": measure.centres.tolist(), "units": measure.units.tolist()},
     }
@@ -101,8 +102,8 @@ def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
         "centralised": {"messages": sum(each.events for each in counts)},
         "pane_shipping": {"messages": sum(each.panes for each in counts)},
         "late": sum(each.late for each in counts),
-        "full_syncs": 0 if watch.settlement is None else watch.settlement.resolver.full_syncs,
         "no_time": sum(each.no_time for each in counts),
+        "full_syncs": 0 if watch.settlement is None else watch.settlement.resolver.full_syncs,
     }
 
 
@@ -126,8 +127,8 @@ def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
                 "seen_seconds_ago": round(max(0.0, now - site.seen), 1),
                 "tables": sorted(site.tables),
                 "late": late,
-            }
                 "no_time": no_time,
+            }
         )
     return rows
 

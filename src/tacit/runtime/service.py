@@ -168,7 +168,7 @@ class Service:
         A process has the instance of its state folder, which it alone holds: one that died and is back has the same,
         and takes the place of its old stream at once. Another one's stream counts as alive for a lease.
         """
-        site = self.coordinator.site_named(name)
+        site = self.coordinator.sites.named(name)
         link = None if site is None else self.links.get(site.number)
         if site is None or link is None or self._instances.get(site.number) == opening.instance:
             return None
@@ -305,6 +305,7 @@ class Service:
             if time.monotonic() - pruned >= _PRUNE_S:
                 pruned = time.monotonic()
                 await self._store(self.coordinator.prune(self._keep_s))
+                self.coordinator.alert_counts.recount()
 
     # Clients
 

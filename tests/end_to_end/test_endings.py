@@ -57,6 +57,22 @@ def test_up_in_threads_is_interrupted(tmp_path: Path) -> None:
         assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["up", "site"])
+def test_an_interrupt_while_a_dead_spark_is_started_again(tmp_path: Path, command: str) -> None:
+    with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
+        if command == "site":
+            system.run("coordinator", "coordinator", str(system.config))
+        process = system.run(command, command, str(system.config), *(["east"] if command == "site" else []))
+        until(lambda: _answers(system), story=lambda: system.log(command))
+        (java,) = javas_of(process.pid)
+        os.kill(java, signal.SIGKILL)
+        until(lambda: set(javas_of(process.pid)) - {java}, story=lambda: system.log(command))
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(60) == 0, system.log(command)
+        assert "Traceback" not in system.log(command)
+        assert "interrupted" not in system.log(command)
+
+
 def _demo(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     with (folder / "demo.log").open("wb") as log:
         return subprocess.Popen(

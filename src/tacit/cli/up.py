@@ -106,7 +106,7 @@ def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | N
     seen: set[str] = set()
     status: dict[str, Any] = {}
     while True:
-        system.mind()
+        system.mind(stop)
         status = system.coordinator.ask({"status": True})
         alerts = system.coordinator.ask({"sql": "SHOW ALERTS LIMIT 100"})["results"][0]["alerts"]
         for alert in reversed(alerts):

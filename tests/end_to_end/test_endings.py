@@ -92,6 +92,20 @@ def test_a_demo_is_interrupted_before_spark_is_up(tmp_path: Path, whole_group: b
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_what_a_killed_demo_left_the_next_one_removes(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    killed = _demo(tmp_path)
+    (left,) = until(lambda: [path.parent for path in temporary.glob("tacit-demo-*/tacit.toml")])
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait(60)
+    assert left.exists()
+    process = _demo(tmp_path)
+    until(lambda: [path for path in temporary.glob("tacit-demo-*/tacit.toml") if path.parent != left])
+    assert not left.exists()
+    assert _interrupt(process, tmp_path, True) == 130
+    assert list(temporary.glob("tacit-demo-*")) == []
+
+
 def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:
     process = _demo(tmp_path, "--seconds", "15", "--json")
     out, _ = process.communicate(timeout=180)

@@ -20,7 +20,7 @@ __all__ = ["configuration", "register"]
 SECONDS = 60
 SITES = ("east", "north", "south", "west")
 ROWS = 100  # a second, at each site
-PERIOD, HOT = 40, 16  # seconds: how often the heat comes, and how long it stays; a minute has two crossings or more
+PERIOD, HOT = 40, 16  # seconds: how often the heat comes, and how long it stays; any 40 seconds have two crossings
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def demo(
-        seconds: int = typer.Option(SECONDS, min=10, help="How long it runs once Spark is up."),
+        seconds: int = typer.Option(SECONDS, min=10, help="How long it runs after its first answer."),
         state: Path | None = typer.Option(
             None, metavar="FOLDER", help="Keep configuration and state here; else they are gone at the end."
         ),

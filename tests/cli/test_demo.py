@@ -38,3 +38,5 @@ def test_a_minute_of_the_demo() -> None:
     said = sum(cost["messages"]["total"] for cost in costs)
     assert said <= 0.05 * sum(cost["centralised"]["messages"] for cost in costs)
     assert said <= 0.4 * sum(cost["pane_shipping"]["messages"] for cost in costs)
+    assert 0 < status["first_answer_messages"] < sum(watch["cost"]["messages"]["total"] for watch in status["watches"])
+    assert verdicts["heat"]["panes"] >= 45  # however long the start took: a minute counts from the first answer

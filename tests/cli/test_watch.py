@@ -43,7 +43,11 @@ def test_a_watch_from_its_creation_to_its_end(system: LightSystem, tacit: Tacit,
     assert "above (11)" in shown
     assert "right at every pane" in shown
     assert "north, south" in shown
-    assert "above (11)" in tacit("watch", "list").out
+    listed = tacit("watch", "list").out
+    assert "above (11)" in listed
+    (row,) = [line for line in listed.splitlines() if "above (11)" in line]
+    assert row.rstrip().rstrip("│").split("│")[-1].strip() == "1"  # the last column: its alerts
+    assert json.loads(tacit("watch", "list", "--json").out)[0]["alert_count"] == 1
     assert [alert["side"] for alert in json.loads(tacit("watch", "alerts", "--json").out)] == ["above"]
     assert "above" in tacit("watch", "alerts", "hot", "--limit", 1).out
     assert tacit("watch", "alter", "hot", "--threshold", 20, "--margin", "0.5").out == "altered hot\n"

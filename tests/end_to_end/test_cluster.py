@@ -55,7 +55,7 @@ sums, done = {}, []
 
 
 def on_batch(number, batch):
-    (deltas,) = batch.pane_deltas([(watch, (0.0,) * len(watch.centres), 10_000_000)])
+    (deltas,) = batch.pane_outcomes([(watch, (0.0,) * len(watch.centres), 10_000_000)])
     block = batch.row_block(watch, (0.0,) * len(watch.centres))
     assert len(block.t) == deltas.rows.sum()
     for sub, group, row in zip(deltas.sub.tolist(), deltas.group.tolist(), deltas.sums):

@@ -57,6 +57,22 @@ def test_up_in_threads_is_interrupted(tmp_path: Path) -> None:
         assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["up", "site"])
+def test_an_interrupt_while_a_dead_spark_is_started_again(tmp_path: Path, command: str) -> None:
+    with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
+        if command == "site":
+            system.run("coordinator", "coordinator", str(system.config))
+        process = system.run(command, command, str(system.config), *(["east"] if command == "site" else []))
+        until(lambda: _answers(system), story=lambda: system.log(command))
+        (java,) = javas_of(process.pid)
+        os.kill(java, signal.SIGKILL)
+        until(lambda: set(javas_of(process.pid)) - {java}, story=lambda: system.log(command))
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(60) == 0, system.log(command)
+        assert "Traceback" not in system.log(command)
+        assert "interrupted" not in system.log(command)
+
+
 def _demo(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     with (folder / "demo.log").open("wb") as log:
         return subprocess.Popen(
@@ -74,6 +90,20 @@ def test_a_demo_is_interrupted_before_spark_is_up(tmp_path: Path, whole_group: b
     assert _interrupt(process, tmp_path, whole_group) == 130, (tmp_path / "demo.log").read_text()
     assert (tmp_path / "demo.log").read_text() == "tacit: interrupted\n"
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_what_a_killed_demo_left_the_next_one_removes(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    killed = _demo(tmp_path)
+    (left,) = until(lambda: [path.parent for path in temporary.glob("tacit-demo-*/tacit.toml")])
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait(60)
+    assert left.exists()
+    process = _demo(tmp_path)
+    until(lambda: [path for path in temporary.glob("tacit-demo-*/tacit.toml") if path.parent != left])
+    assert not left.exists()
+    assert _interrupt(process, tmp_path, True) == 130
+    assert list(temporary.glob("tacit-demo-*")) == []
 
 
 def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:

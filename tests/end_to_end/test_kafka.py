@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.kafka import connector_jars, running_broker
-from tests.end_to_end.maven import NoJarsError, skip_or_fail
+from tests.end_to_end.kafka import connector_jars
 from tests.end_to_end.programs import processes_of, run_program
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kafka")]
@@ -46,7 +44,7 @@ sums, totals, tables = {}, {}, []
 
 def open_table(name, **parts):
     def on_batch(number, batch):
-        (deltas,) = batch.pane_deltas([(watch, (0.0,) * len(watch.centres), 10_000_000)])
+        (deltas,) = batch.pane_outcomes([(watch, (0.0,) * len(watch.centres), 10_000_000)])
         for sub, group, row in zip(deltas.sub, deltas.group, deltas.sums.tolist()):
             place = sums.setdefault(name, {}).setdefault((int(sub), deltas.keys[group]), [0.0] * len(row))
             place[:] = [a + b for a, b in zip(place, row)]
@@ -107,18 +105,6 @@ for table in tables:
     table.stop()
 close_session(spark)
 """
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("broker") / "kafka"
-    try:
-        connector_jars()
-        with running_broker(folder) as address:
-            yield address
-    except NoJarsError as error:
-        skip_or_fail(str(error))
-    assert processes_of(folder) == []
 
 
 def test_batches_of_topics_add_up(broker: str, tmp_path: Path) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.kafka import connector_jars, running_broker
-from tests.end_to_end.maven import NoJarsError, skip_or_fail
-from tests.end_to_end.programs import processes_of
+from tests.end_to_end.kafka import connector_jars
 from tests.end_to_end.system import System, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kafka")]
@@ -19,18 +16,6 @@ WATCH = (
     "CREATE WATCH load AS SELECT SUM(v) AS s FROM readings WINDOW LAST 3 SECONDS EVERY 1 SECOND ALERT WHEN s > 100;\n"
 )
 BEGIN = 1_767_225_600
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("broker") / "kafka"
-    try:
-        connector_jars()
-        with running_broker(folder) as address:
-            yield address
-    except NoJarsError as error:
-        skip_or_fail(str(error))
-    assert processes_of(folder) == []
 
 
 def test_rows_from_a_topic_and_alerts_into_one(broker: str, tmp_path: Path) -> None:

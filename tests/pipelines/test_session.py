@@ -16,6 +16,7 @@ import pytest
 
 from tacit.pipelines.private_folders import PrivateFolder, remove_left_folders
 from tacit.pipelines.session import open_session
+from tacit.pipelines.signals import deliver, signals_wait
 from tacit.vocabulary.errors import OptionError
 
 pytestmark = pytest.mark.e2e
@@ -242,6 +243,24 @@ def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (0, "[15]\n", "")
+
+
+def test_an_interrupt_that_waited_does_what_it_would_have_done_when_it_came() -> None:
+    seen: list[int] = []
+
+    def take_a_note(number: int, _frame: object) -> None:
+        seen.append(number)
+
+    before = signal.signal(signal.SIGINT, take_a_note)
+    try:
+        with signals_wait() as waiting:
+            signal.raise_signal(signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # as PySpark does when it is up
+        deliver(waiting, lambda: None, take_a_note)
+        assert seen == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("cores", [0, -1])

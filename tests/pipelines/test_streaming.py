@@ -16,6 +16,7 @@ from tacit.language.schema_check import check_columns
 from tacit.pipelines.batches import SparkBatch
 from tacit.pipelines.live_sources import TableSource
 from tacit.pipelines.streaming import StreamingTable
+from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.errors import DataError, SentenceError, TacitError
 from tests.pipelines.plans import count_of, sum_of, watch
 
@@ -70,7 +71,8 @@ def test_batches_add_up_and_a_checkpoint_goes_on(open_table: Any, folder: Folder
     found: list[tuple[int, str, list[int], list[float]]] = []
 
     def take(number: int, batch: SparkBatch) -> None:
-        (deltas,) = batch.pane_deltas([(plan, (), 10 * SECOND)])
+        (deltas,) = batch.pane_outcomes([(plan, (), 10 * SECOND)])
+        assert isinstance(deltas, PaneDeltas)
         found.append((number, table.checkpoint_id(), deltas.sub.tolist(), deltas.sums[:, 0].tolist()))
 
     table = open_table(take)
@@ -123,7 +125,7 @@ def test_an_exception_ends_the_query_and_the_batch_comes_again(
     def fail(number: int, batch: SparkBatch) -> None:
         if error is not None:
             raise error
-        batch.pane_deltas([(watch(("bad", "1 / (ts - ts)")), (), SECOND)])
+        batch.row_block(watch(("bad", "1 / (ts - ts)")), ())
 
     folder.put("a", (1, 1.0), (2, 2.0))
     table = open_table(fail)

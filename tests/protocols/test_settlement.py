@@ -74,6 +74,20 @@ def test_an_expected_site_that_left_before_the_start_is_not_waited_for():
     assert [type(message) for message in requests] == [Leave, Request]
 
 
+def test_a_site_that_closes_no_pane_is_left_out_when_fewer_are_expected_and_joins_when_it_does():
+    coordinator = Coordinator(3)
+    assert coordinator.hear(Hello(0, 1, 0, 0), Hello(1, 1, 0, 0), Hello(2, 1, 0, -1), claim(2, -1, version=0)) == []
+    assert coordinator.tick(1) == []
+    coordinator.machine.expect(1)
+    requests = coordinator.tick(1)
+    assert [(request.site, request.pane) for request in requests] == [(0, 0), (1, 0)]
+    coordinator.hear(*(answer(request, rows(1)) for request in requests))
+    assert coordinator.machine.roster == (0, 1)
+    assert coordinator.published == [(0, 0, State.VALID, [0])]
+    requests = coordinator.hear(claim(2, 1, version=0), Heartbeat(0, 0, 1, 0, 1), Heartbeat(1, 0, 1, 0, 1))
+    assert [(request.site, request.pane) for request in requests] == [(0, 1), (1, 1), (2, 1)]
+
+
 def test_a_pane_is_settled_when_all_have_claimed_it(coordinator):
     coordinator.hear(claim(0, 3))
     assert coordinator.machine.settled == 0

@@ -21,6 +21,7 @@ from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import Witness
 from tacit.runtime.store import Store
+from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.codec import encode, open_envelope
 from tacit.wire.control import Opening
@@ -106,6 +107,7 @@ class Live:
         self.witness = witness
         self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
         self.now = 0.0
+        self.message_bytes = MESSAGE_BYTES  # what the link of a site that starts takes
         self.wall_us = 1 << 60  # the sites' clock: later than all rows, unless a test turns it
         self.clock = "event"
         self.published: dict[int, list] = {}
@@ -141,7 +143,7 @@ class Live:
         agent = SiteAgent(
             name, SiteStore(self.folder / name), [table], release="test",
             say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True,
-            wall_us=lambda: self.wall_us, witness=self.witness,
+            wall_us=lambda: self.wall_us, witness=self.witness, message_bytes=self.message_bytes,
         )  # fmt: skip
         self.agents[name] = agent
         self.link(name)

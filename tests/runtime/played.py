@@ -79,7 +79,7 @@ class Played:
         watch = self.watch
         assert watch.shape is not None
         for name in self.names:
-            site = self.coordinator._by_name[name]
+            site = self._number(name)
             machine = self.sites[site] = Site(site, watch.shape.monitor, 1, begin=watch.begin or 0)
             self.coordinator.receive(site, watch.number, Counts(0, 0, 0, BEGIN), self.now)
             self.pump(self.coordinator.receive(site, watch.number, machine.hello(), self.now))
@@ -87,9 +87,14 @@ class Played:
     def lose(self, name: str) -> Site:
         """A site is cut off."""
         self.names = self.names.replace(name, "")
-        site = self.coordinator._by_name[name]
+        site = self._number(name)
         self.coordinator.close(site, self.now)
         return self.sites.pop(site)
+
+    def _number(self, name: str) -> int:
+        site = self.coordinator.sites.named(name)
+        assert site is not None
+        return site.number
 
     def commit(self) -> None:
         writes, alerts = self.coordinator.take()

@@ -151,6 +151,49 @@ def test_a_start_does_not_wait_for_ever(live: Live) -> None:
     assert shown(live)["sites"] == ["north", "south"]
 
 
+def test_a_site_whose_rows_have_no_time_does_not_hold_up_a_start_for_ever(live: Live) -> None:
+    live.coordinator.tuning = Tuning(gather=5.0)
+    live.ask(HOT)
+    for first in range(100, 140, 10):
+        batch = rows(HOT, range(first, first + 10), 5)
+        timeless = RecordedBatch(batch._recording, batch._at[:0])
+        timeless.no_time = 10
+        live.batch("north", batch)
+        live.batch("south", timeless)
+        live.settle(12)
+    assert (shown(live)["sites"], shown(live)["state"]) == (["north"], "valid")
+    feed(live, range(140, 150), 5)
+    feed(live, range(150, 160), 5)
+    assert (shown(live)["sites"], shown(live)["problems"]) == (["north", "south"], {})
+
+
+def test_a_site_without_any_row_closes_panes_by_its_clock_and_is_full_after_a_window(tmp_path: Path) -> None:
+    live = Live(tmp_path, SITES, "d", COLUMNS)
+    live.clock, live.wall_us = "wall", 100_000_000
+    for name in SITES:
+        live.crash_site(name)
+    live.ask(HOT)
+    states = []
+    for second in range(100, 130):
+        live.wall_us = (second + 1) * 1_000_000
+        live.batch("north", rows(HOT, [second], 5))
+        for _ in range(3):
+            live.agents["south"].tick({"d": True})
+            live.pump(0.5)
+        states.append(shown(live)["state"])
+        if second == 115:
+            live.crash_site("south")  # what it knows of its windows stays
+    assert (shown(live)["sites"], shown(live)["waiting_for"]) == ([*SITES], [])
+    assert (states[0], states[-1], states == sorted(states)) == ("filling", "valid", True)  # f comes before v
+    live.batch("south", rows(HOT, range(100, 105), 50))  # all of closed panes
+    live.batch("south", rows(HOT, range(130, 133), 5))
+    live.batch("north", rows(HOT, range(130, 133), 5))
+    live.wall_us = 133_000_000
+    live.settle(6)
+    assert (shown(live)["state"], shown(live)["answer"][0]["value"]) == ("valid", pytest.approx(5))
+    assert {row["site"]: row["late"] for row in live.ask("SHOW SITES")[0]["sites"]} == {"north": 0, "south": 5}
+
+
 def test_a_site_that_speaks_in_the_name_of_another(live: Live) -> None:
     live.ask(HOT)
     feed(live, range(100, 130), 5)

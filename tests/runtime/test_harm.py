@@ -11,6 +11,7 @@ import pytest
 from tacit.protocols.messages import Heartbeat, Hello
 from tacit.runtime.kept_watch import KeptWatch
 from tacit.vocabulary import ProtocolError, SentenceError
+from tacit.vocabulary.batches import LARGEST
 from tacit.wire.codec import decode, encode
 from tacit.wire.control import Beats, Counts, Offer, Sample, Tallies
 from tests.runtime.light import COLUMNS, rows
@@ -55,6 +56,7 @@ def test_an_offer_that_cannot_be_ends_its_stream_only(live: Live, offer: Offer, 
         Offer(0, 1, (1 << 63) - 1, "", None),
         Counts((1 << 64) - 1, 0, 0, None),
         Counts(0, 0, 1 << 63, None),
+        Counts(0, 0, 0, None, 1 << 63),
         Counts(0, 0, 0, -(1 << 63)),
         Tallies((1,), (Counts(1 << 63, 0, 0, None),)),
         Beats(0, (1,), (0,), ((1 << 63) - 1,), (0,), (0,)),
@@ -82,15 +84,20 @@ def test_panes_beyond_all_times_are_refused(live: Live) -> None:
     assert shown(live)["pane"] == 138
 
 
-def test_values_at_the_edge_of_numbers_are_measured_in_a_unit_that_is_one(live: Live) -> None:
+@pytest.mark.parametrize("size", [1e150, 1e308])
+def test_values_at_the_edge_of_numbers_are_measured_in_a_unit_that_is_one(live: Live, size: float) -> None:
     live.ask(HOT)
-    live.batch("north", rows(HOT, range(100, 101), 1e308))
-    live.batch("south", rows(HOT, range(100, 101), -1e308))
+    live.batch("north", rows(HOT, range(100, 101), size))
+    live.batch("south", rows(HOT, range(100, 101), -size))
     feed(live, range(101, 130), 5)
     units = shown(live)["measure"]["units"]
     assert np.isfinite(units).all()
-    assert shown(live)["state"] == "valid"
-    assert shown(live)["answer"][0]["value"] == 5.0
+    if size > LARGEST:
+        assert all("too large to be computed with" in problem for problem in shown(live)["problems"].values())
+        assert sorted(shown(live)["problems"]) == ["north", "south"]
+    else:
+        assert (shown(live)["state"], shown(live)["problems"]) == ("valid", {})
+        assert shown(live)["answer"][0]["value"] == 5.0
 
 
 def test_a_watch_that_fails_does_so_alone(live: Live, monkeypatch: pytest.MonkeyPatch, caplog) -> None:

@@ -19,7 +19,7 @@ from tacit.vocabulary import OptionError, ProtocolError
 from tacit.wire.codec import VERSION, decode, encode
 from tacit.wire.control import Install, Name, Numbers, Opening, TableOffer, Welcome
 from tacit.wire.frames import FRAME_BYTES, decode_frame, encode_frame
-from tests.runtime.light import COLUMNS, LightSite, LightSystem, until
+from tests.runtime.light import COLUMNS, LightSite, LightSystem, rows, until
 
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
 BY_K = """
@@ -303,3 +303,25 @@ def test_over_the_wire_the_second_process_is_refused_and_the_first_one_started_a
         again = system.site("north")
         until(lambda: again.agent.number is not None)
         assert again.reasons == []
+
+
+def test_what_no_stream_takes_fails_its_watch_and_ends_no_link(tmp_path: Path) -> None:
+    by_k = BY_K.replace("SUM(x)", "AVG(x)")
+    keys = [f"k{number:03d}" for number in range(500)]
+    with LightSystem(tmp_path) as system:
+        assert system.runner._service is not None
+        system.runner._service.message_bytes = 3_500  # 500 groups take 4,000, their names 3,000
+        sites = [system.site(name) for name in ("north", "south")]
+        system.runner.ask({"sql": by_k})
+        for first in range(100, 140, 10):
+            for site in sites:
+                site.feed(rows(by_k, range(first, first + 10), 5, keys))
+        failed = until(lambda: (found := system.watch("by_k"))["state"] == "failed" and found)
+        assert "is larger than a stream takes (3,500 bytes)" in failed["problems"]["coordinator"]
+        assert "group by something coarser" in failed["problems"]["coordinator"]
+        system.runner.ask({"sql": f"DROP WATCH by_k; {HOT}"})
+        until(lambda: all(list(site.agent.watches) == [2] for site in sites))
+        for first in range(140, 170, 10):
+            system.feed(HOT, range(first, first + 10), 5)
+        until(lambda: system.watch("hot")["state"] == "valid")
+        assert [site.reasons for site in sites] == [[], []]  # no link broke

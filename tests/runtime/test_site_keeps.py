@@ -129,16 +129,28 @@ def test_late_rows_of_an_altered_watch_are_counted_once(live: Live) -> None:
     assert {row["site"]: row["late"] for row in live.ask("SHOW SITES")[0]["sites"]} == {"north": 0, "south": 4}
 
 
-def test_rows_without_a_time_are_told_of_once(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_without_a_time_are_told_of_once_and_counted(live: Live, caplog: pytest.LogCaptureFixture) -> None:
     live.ask(TOTAL)
+    live.ask(OTHER)
     for begin in (100, 110):
         batch = rows(TOTAL, range(begin, begin + 10), 5)
         batch.no_time = 3
         live.batch("south", batch)
+        live.batch("north", rows(TOTAL, range(begin, begin + 10), 5))
+        live.settle(4)
     assert [each.message for each in caplog.records if "without a time" in each.message] == [
         "table d has rows without a time (3 in this batch), which count nowhere"
     ]
     assert live.agents["south"].tables["d"].no_time == 6
+    live.crash_site("south")
+    live.store.commit(live.coordinator.ledger_writes())
+    live.crash_coordinator()
+    live.ask("ALTER WATCH total SET WITHIN 0.25")
+    for name in ("second", "third"):
+        live.settle(4)
+        assert live.ask("SHOW WATCH total")[0]["watch"]["cost"]["no_time"] == 6
+        assert [row["no_time"] for row in live.ask("SHOW SITES")[0]["sites"]] == [{"d": 0}, {"d": 6}]
+        live.ask(TOTAL.replace("WATCH total", f"WATCH {name}").replace("0.5", "0.75"))  # which counts from now on
 
 
 def test_a_watch_counts_only_what_came_after_it(live: Live) -> None:

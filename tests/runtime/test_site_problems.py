@@ -143,3 +143,73 @@ def test_what_the_machine_cannot_do_is_raised(live: Live) -> None:
     with pytest.raises(MachineError):
         live.batch("south", rows(FINE, range(130, 140), 5))
     assert live.agents["south"].problems == {}
+
+
+def test_sums_that_overflow_are_the_problem_of_one_watch_at_one_site(live: Live) -> None:
+    live.ask(FINE)
+    live.ask(BAD)
+    feed(live, range(100, 120))
+    for first in range(120, 150, 10):
+        seconds = range(first, first + 10)
+        live.batch("north", rows(FINE, seconds, 5))
+        live.batch("south", Split(rows(BAD, seconds, 1.7e308), rows(FINE, seconds, 5)))
+        live.settle(12)
+    assert (shown(live, "fine")["state"], shown(live, "fine")["problems"]) == ("valid", {})
+    bad = shown(live, "bad")
+    assert (bad["state"], [each["site"] for each in bad["stale"]]) == ("stale", ["south"])
+    assert bad["problems"] == {
+        "south": "watch bad, table d, the pane that ends at 1970-01-01T00:02:01Z: sum(x) over the window is beyond"
+        " 1e+150, too large to be computed with; divide the values by a power of ten, or leave such rows out with WHERE"
+    }
+    live.crash_coordinator()  # whoever asks anew hears the same
+    live.settle(4)
+    assert shown(live, "bad")["problems"] == bad["problems"]
+
+
+class Split(RecordedBatch):
+    """Rows as the watch ``bad`` sees them, and as others do."""
+
+    def __init__(self, bad: RecordedBatch, others: RecordedBatch) -> None:
+        super().__init__(bad._recording, bad._at, bad.max_time)
+        self._others = others
+
+    def draw_centres(self, plan):
+        return super().draw_centres(plan) if plan.name == "bad" else self._others.draw_centres(plan)
+
+    def pane_outcomes(self, wanted):
+        return [
+            (
+                RecordedBatch.pane_outcomes(self, [each])
+                if each[0].name == "bad"
+                else self._others.pane_outcomes([each])
+            )[0]
+            for each in wanted
+        ]
+
+    def sample(self, plan, centres, lo_us, hi_us, count):
+        if plan.name != "bad":
+            return self._others.sample(plan, centres, lo_us, hi_us, count)
+        return super().sample(plan, centres, lo_us, hi_us, count)
+
+
+def test_a_message_that_no_stream_takes_is_the_problem_of_its_watch(live: Live) -> None:
+    by_k = (
+        "CREATE WATCH bad AS SELECT k, AVG(x) AS m FROM d WINDOW LAST 8 SECONDS EVERY 1 SECOND GROUP BY k"
+        " TRACK m WITHIN 0.5"
+    )
+    keys = [f"k{number:03d}" for number in range(500)]
+    live.message_bytes = 6_000  # 500 groups take more than 8,000, their names 3,000
+    live.crash_site("south")
+    live.ask(by_k)
+    for first in range(100, 130, 10):
+        for name in SITES:
+            live.batch(name, rows(by_k, range(first, first + 10), 5, keys))
+        live.settle(12)
+    bad = shown(live, "bad")
+    assert (bad["state"], list(bad["problems"])) == ("stale", ["south"])
+    assert "is larger than a stream takes (6,000 bytes); group by something coarser" in bad["problems"]["south"]
+    live.ask("DROP WATCH bad")
+    live.ask(FINE)  # the site is there and well
+    for first in range(130, 150, 10):
+        feed(live, range(first, first + 10))
+    assert (shown(live, "fine")["state"], shown(live, "fine")["problems"]) == ("valid", {})

@@ -31,6 +31,7 @@ class Twin:
     start_us: int | None = None
     backfilled: bool = False
     closed: int | None = None
+    bare_from: int | None = None  # the first pane after those that passed before there was any row
 
     @property
     def pane_us(self) -> int:
@@ -59,6 +60,8 @@ class Twin:
         new = watermark_us // self.pane_us - 1
         first = self.first if self.first is not None else new + 1
         begin = self.closed + 1 if self.closed is not None else first
+        if self.closed is None and self.first is None:
+            self.bare_from = new + 1
         if self.closed is None or new > self.closed:
             self.closed = new
             return list(range(begin, new + 1))
@@ -106,12 +109,16 @@ class Twin:
             panes = sorted({row.t // self.pane_us for row in self.rows})
             full = (pane for pane in panes if pane <= self.closed and self.bounds(pane)[1] >= self.window.rows)
             return None if self.closed is None else next(full, None)
-        if self.start_us is None and self.first is None:
+        if self.start_us is not None:
+            pane, known_us = self.start_us // self.pane_us, self.start_us
+        elif self.bare_from is not None:
+            pane, known_us = self.bare_from, self.bare_from * self.pane_us
+        elif self.first is not None:
+            pane, known_us = self.first, (self.first + 1) * self.pane_us
+        else:
             return None
-        pane = self.first if self.start_us is None else self.start_us // self.pane_us
         if self.window.kind == "all" or self.backfilled:
             return pane
-        known_us = (self.first + 1) * self.pane_us if self.start_us is None else self.start_us
         while self.begin_us(pane) < known_us:
             pane += 1
         return pane

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions.evaluate import value
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Track
-from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
+from tacit.functions.goals import Track
+from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.protocols.settlement import Phase
 from tacit.transport import Simulation
 from tacit.vocabulary import Answer, State
@@ -14,8 +13,6 @@ from tacit.vocabulary.answers import MET
 from tests.simulation.watches import Watch
 
 __all__ = ["ConvexityChecker", "valid_again", "valid_share", "wrong_answers"]
-
-TOLERANCE = 1e-9  # relative, for real data; integers are judged exactly
 
 
 def wrong_answers(watch: Watch, answers: list[Answer]) -> list[str]:
@@ -52,20 +49,9 @@ def _right(watch: Watch, points: np.ndarray, sides: np.ndarray, estimates: np.nd
     if isinstance(goal, Track):
         said = watch.monitor.tracked(estimates)
         return tracking_error(goal, points, said) <= 1.0 + TOLERANCE
-    lenient = goal if watch.integer and watch.streams.weights is None else _widened(goal, points)
+    # Whole numbers are judged exactly.
+    lenient = goal if watch.integer and watch.streams.weights is None else widened(goal, points)
     return np.where(sides == MET, may_say_met(lenient, points), may_say_not_met(lenient, points))
-
-
-def _widened(goal: Condition, points: np.ndarray) -> Condition:
-    """The same condition with margins wider by a rounding error of the values."""
-    match goal:
-        case Comparison(expression, operator, threshold, margin):
-            size = np.nanmax(np.abs(value(expression, points)), initial=abs(threshold))
-            return Comparison(expression, operator, threshold, margin + TOLERANCE * (1.0 + size))
-        case AllOf(parts):
-            return AllOf(tuple(_widened(part, points) for part in parts))
-        case AnyOf(parts):
-            return AnyOf(tuple(_widened(part, points) for part in parts))
 
 
 class ConvexityChecker:

@@ -62,7 +62,7 @@ def any_control() -> st.SearchStrategy[Control]:
     """Any control message."""
     positive = st.floats(0, exclude_min=True, allow_infinity=False)
     totals = st.integers(0, 2**63 - 1)
-    counts = st.builds(Counts, totals, totals, totals, st.none() | panes)
+    counts = st.builds(Counts, totals, totals, totals, st.none() | panes, totals)
     measures = st.builds(Measure, vectors(), vectors(positive))
     return st.one_of(
         st.builds(Opening, st.integers(0, 100), texts, names, texts, offered),

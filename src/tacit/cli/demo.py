@@ -8,7 +8,8 @@ the exit code is 1.
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,7 +20,7 @@ __all__ = ["configuration", "register"]
 SECONDS = 60
 SITES = ("east", "north", "south", "west")
 ROWS = 100  # a second, at each site
-PERIOD, HOT = 40, 16  # seconds: how often the heat comes, and how long it stays; a minute has two crossings or more
+PERIOD, HOT = 40, 16  # seconds: how often the heat comes, and how long it stays; any 40 seconds have two crossings
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def demo(
-        seconds: int = typer.Option(SECONDS, min=10, help="How long it runs once Spark is up."),
+        seconds: int = typer.Option(SECONDS, min=10, help="How long it runs after its first answer."),
         state: Path | None = typer.Option(
             None, metavar="FOLDER", help="Keep configuration and state here; else they are gone at the end."
         ),
@@ -41,13 +42,28 @@ def _demo(seconds: int, state: Path | None, json_: bool) -> int:
     from tacit.cli.up import run_here
     from tacit.runtime.config import load_config
 
-    with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
-        folder = Path(temporary) if state is None else state
-        folder.mkdir(parents=True, exist_ok=True)
+    with _folder(state) as folder:
         (folder / "tacit.toml").write_text(configuration(), encoding="utf-8")
         watches = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
         (folder / "watches.sql").write_text(watches, encoding="utf-8")
         return run_here(load_config(folder / "tacit.toml"), seconds, json_, judged=True)
+
+
+@contextmanager
+def _folder(state: Path | None) -> Iterator[Path]:
+    """Where it all lies: what was asked for, or a folder that goes at the end; after a kill, with the next demo."""
+    from tacit.pipelines.private_folders import DEMO, PrivateFolder, remove_left_folders
+
+    if state is not None:
+        state.mkdir(parents=True, exist_ok=True)
+        yield state
+        return
+    remove_left_folders(DEMO)
+    private = PrivateFolder(DEMO)
+    try:
+        yield private.path
+    finally:
+        private.remove()
 
 
 def configuration() -> str:

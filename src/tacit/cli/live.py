@@ -101,7 +101,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
             f"{total:,}",
             _share(total, cost["centralised"]["messages"]),
             _share(total, cost["pane_shipping"]["messages"]),
-            str(watch.get("alert_count", "")),
+            f"{watch['alert_count']:,}",
         )
     return table
 

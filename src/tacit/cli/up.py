@@ -16,6 +16,7 @@ __all__ = ["register", "run_here"]
 
 _SHOW_S = 1.0
 _END_S = 8.0
+_ANSWER_S = 120.0  # what has no answer by then runs out as if it had
 _SILENT_S = 30.0  # a coordinator that is not up by then is waited for no longer without a word
 
 
@@ -41,7 +42,10 @@ def register(app: typer.Typer) -> None:
 
 
 def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool = False) -> int:
-    """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up."""
+    """Coordinator and sites as threads of this process, around one Spark; ``seconds`` count from when that is up.
+
+    What is ``judged`` runs for so long after its first answer, however quick the machine is at the start.
+    """
     from tacit.cli.live import load_kernels, stop_on_signals
     from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
@@ -69,7 +73,7 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
                 stop.again()  # type: ignore[attr-defined]
                 assert system.sites is not None
                 screen.say_once(_where(config, system.coordinator.port))
-                status = _show(system, stop, screen, seconds)
+                status = _show(system, stop, screen, seconds, answering=judged)
                 failures = system.sites.failures
             finally:
                 screen.say("ending")
@@ -96,35 +100,42 @@ def _where(config: Config, port: int) -> str:
     return f"coordinator on {host}:{port}; state in {', '.join(str(state) for state in states)}"
 
 
-def _show(system: Any, stop: threading.Event, screen: Screen, seconds: float | None) -> dict[str, Any]:
-    """Until it ends; the last status."""
+def _show(
+    system: Any, stop: threading.Event, screen: Screen, seconds: float | None, *, answering: bool = False
+) -> dict[str, Any]:
+    """Until it ends, which may be so long after the first answer; the last status."""
     from tacit.vocabulary.errors import TacitError
 
     begin = system.sites.spark_up
     first: float | None = None
-    counts: dict[str, int] = {}
+    before = 0  # messages until the first answer
     seen: set[str] = set()
     status: dict[str, Any] = {}
     while True:
-        system.mind()
+        system.mind(stop)
         status = system.coordinator.ask({"status": True})
         alerts = system.coordinator.ask({"sql": "SHOW ALERTS LIMIT 100"})["results"][0]["alerts"]
         for alert in reversed(alerts):
             if alert["id"] not in seen:
                 seen.add(alert["id"])
-                counts[alert["watch"]] = counts.get(alert["watch"], 0) + 1
                 screen.alert(alert)
-        for watch in status["watches"]:
-            watch["alert_count"] = counts.get(watch["watch"], 0)
         if first is None and any(watch["answer"] for watch in status["watches"]):
             first = time.monotonic() - begin
-        status["first_answer_seconds"] = first
+            before = _messages(status)
+        status["first_answer_seconds"], status["first_answer_messages"] = first, before
         screen.table(status["watches"])
         if len(system.sites.failures) == len(system.sites.runners):
             raise next(iter(system.sites.failures.values()), TacitError("no site runs"))
-        left = None if seconds is None else begin + seconds - time.monotonic()
+        passed = time.monotonic() - begin
+        if answering:
+            passed -= min(passed, _ANSWER_S) if first is None else first
+        left = None if seconds is None else seconds - passed
         if (left is not None and left <= 0) or stop.wait(_SHOW_S if left is None else min(_SHOW_S, max(0.05, left))):
             return status
+
+
+def _messages(status: dict[str, Any]) -> int:
+    return sum(watch["cost"]["messages"]["total"] for watch in status["watches"])
 
 
 class Screen:
@@ -194,7 +205,8 @@ class Screen:
         if status.get("watches"):
             show(self._console, watch_table(status["watches"]))
         if (first := status.get("first_answer_seconds")) is not None:
-            self._console.print(f"first answer {first:.1f} s after Spark was up", soft_wrap=True)
+            start = f"{status['first_answer_messages']:,} of {_messages(status):,} messages were said until then"
+            self._console.print(f"first answer {first:.1f} s after Spark was up; {start}", soft_wrap=True)
         for verdict in status.get("verdicts", []):
             judged = f"{verdict['watch']}: {verdict['panes']} panes judged, {len(verdict['wrong'])} wrong"
             untold = (

@@ -58,7 +58,9 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
         "protocol": watch["protocol"],
         "messages": f"{cost['messages']['total']:,}; one per event would be {cost['centralised']['messages']:,},"
         f" one per pane {cost['pane_shipping']['messages']:,}",
+        "alerts": f"{watch['alert_count']:,}",
         "late rows": f"{cost['late']:,}",
+        "rows without a time": f"{cost['no_time']:,}",
         "sentence": watch["text"],
     }
     for name, text in lines.items():
@@ -78,12 +80,13 @@ def site_table(sites: Sequence[Mapping[str, Any]]) -> Table:
     table = Table()
     for name in ("site", "link", "tables"):
         table.add_column(name)
-    table.add_column("late rows", justify="right")
+    for name in ("late rows", "rows without a time"):
+        table.add_column(name, justify="right")
     for site in sites:
         link = "up" if site["online"] else f"down for {site['seen_seconds_ago']:.0f} s"
-        table.add_row(
-            _plain(site["site"]), link, _plain(", ".join(site["tables"]) or "not known yet"), f"{site['late']:,}"
-        )
+        tables = _plain(", ".join(site["tables"]) or "not known yet")
+        no_time = sum(site["no_time"].values())
+        table.add_row(_plain(site["site"]), link, tables, f"{site['late']:,}", f"{no_time:,}")
     return table
 
 

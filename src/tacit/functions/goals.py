@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tacit.functions.expressions import Expression
 
-__all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Track", "map_goal"]
+__all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Track", "comparisons", "map_goal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,13 @@ class Track:
 
 Condition = Comparison | AllOf | AnyOf
 Goal = Comparison | AllOf | AnyOf | Track
+
+
+def comparisons(goal: Goal) -> list[Comparison]:
+    """The comparisons of a condition, left to right; none for a tracking goal."""
+    if isinstance(goal, AllOf | AnyOf):
+        return [comparison for part in goal.parts for comparison in comparisons(part)]
+    return [goal] if isinstance(goal, Comparison) else []
 
 
 def map_goal(goal: Goal, change: Callable[[Expression], Expression]) -> Goal:

@@ -28,7 +28,7 @@ from tacit.functions._kernels import inside_many, radius_many
 from tacit.functions.evaluate import opaque_value, value
 from tacit.functions.expressions import Expression, Opaque
 from tacit.functions.form_arrays import Space, form_size
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track, comparisons
 from tacit.functions.questions import ask, ask_condition
 from tacit.functions.shapes import All, Question
 from tacit.functions.statistics import Moment
@@ -89,7 +89,7 @@ class Monitor:
         """May ``move`` (_kernels.py) be used: no margins, and only answer, signs and radius depend on the estimate?"""
         programs = any(node.program >= 0 for node in self._builder.nodes)
         moving = isinstance(self.goal, Track) or self._moving or self._builder.dishes or self._programs.anchors
-        return not (programs or moving) and all(margin == 0.0 for margin in _margins(self.goal))
+        return not (programs or moving) and all(each.margin == 0.0 for each in comparisons(self.goal))
 
     def values(self, points: FloatArray) -> FloatArray:
         """The outputs (k, n) at each point; nan is undefined."""
@@ -221,12 +221,6 @@ def _track_bounds(goal: Track, at: FloatArray) -> tuple[FloatArray, FloatArray]:
     share = goal.within / 100.0
     near, far = at / (1.0 + share), at / (1.0 - share)
     return np.minimum(near, far), np.maximum(near, far)
-
-
-def _margins(goal: Goal) -> list[float]:
-    if isinstance(goal, AllOf | AnyOf):
-        return [margin for part in goal.parts for margin in _margins(part)]
-    return [goal.margin] if isinstance(goal, Comparison) else []
 
 
 def _kleene(goal: Condition, x: FloatArray) -> NDArray[np.int8]:

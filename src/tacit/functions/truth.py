@@ -5,13 +5,18 @@ Nothing here is clever and nothing here is shared with the code it judges, excep
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.functions.evaluate import value
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Track
 
-__all__ = ["may_say_met", "may_say_not_met", "met", "tracking_error"]
+__all__ = ["TOLERANCE", "may_say_met", "may_say_not_met", "met", "tracking_error", "widened"]
+
+TOLERANCE = 1e-9
+"""Relative: sums of numbers that are not whole are rounded, and may be added up in another order by whoever judges."""
 
 Array = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -53,6 +58,23 @@ def tracking_error(goal: Track, points: Array, answers: Array) -> Array:
     error = np.where(answers == truth, 0.0, error)
     both = np.isnan(answers) & np.isnan(truth)
     return np.where(both, 0.0, np.where(np.isnan(answers) | np.isnan(truth), np.inf, error))
+
+
+def widened(goal: Condition, points: Array) -> Condition:
+    """The same condition with margins wider by a rounding error of its values at these points.
+
+    >>> from tacit.functions.expressions import Variable
+    >>> widened(Comparison(Variable(0), ">", 2.0), np.array([[3.0]])).margin == 4.0 * TOLERANCE
+    True
+    """
+    match goal:
+        case Comparison(expression, _, threshold, margin):
+            sizes = np.abs(value(expression, np.atleast_2d(points)))
+            size = float(np.nanmax(sizes, initial=abs(threshold)))
+            return replace(goal, margin=margin + TOLERANCE * (1.0 + size))
+        case AllOf(parts) | AnyOf(parts):
+            return type(goal)(tuple(widened(part, points) for part in parts))
+    raise TypeError(f"not a condition: {goal!r}")
 
 
 def _holds(goal: Condition, points: Array, leniency: float) -> Booleans:

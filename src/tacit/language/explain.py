@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from tacit.functions.entropies import as_entropy
 from tacit.functions.expressions import Binary, ChiSquare, Expression, InformationGain, Opaque, Unary
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
+from tacit.functions.goals import AllOf, AnyOf, Goal, Track, comparisons
 from tacit.functions.polynomials import as_fraction, degree_of
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
 
 __all__ = [
-    "comparisons",
     "describe",
     "every_text",
     "explain_text",
@@ -188,13 +187,6 @@ def goal_text(goal: Goal, names: list[str], outputs: Mapping[str, Expression] | 
         return f"{text} within {goal.within:g}{' percent' if goal.percent else ''}"
     margin = f" margin {goal.margin:g}" if goal.margin else ""
     return f"{text} {goal.operator} {goal.threshold:g}{margin}"
-
-
-def comparisons(goal: Goal) -> list[Comparison]:
-    """The comparisons of a condition, left to right; none for a tracking goal."""
-    if isinstance(goal, (AllOf, AnyOf)):
-        return [comparison for part in goal.parts for comparison in comparisons(part)]
-    return [goal] if isinstance(goal, Comparison) else []
 
 
 def goal_expressions(goal: Goal) -> list[Expression]:

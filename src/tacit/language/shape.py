@@ -97,10 +97,11 @@ def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:
         [np.empty((0, count)), *(sample.centres.reshape(len(sample.keys), count) for sample in samples)]
     )[least]
     centres = np.array([_centre(column) for column in seen.T], dtype=np.float64)
-    around = [
-        shifted(sample.values.reshape(len(sample.keys), dimension), plan.shifts, sample.at, centres)
-        for sample in samples
-    ]
+    with np.errstate(over="ignore", invalid="ignore"):  # a site that is so far out cannot keep the watch, and says so
+        around = [
+            shifted(sample.values.reshape(len(sample.keys), dimension), plan.shifts, sample.at, centres)
+            for sample in samples
+        ]
     values = np.concatenate([np.empty((0, dimension)), *(each for each in around)])[least]
     return Measure(centres, units_of(values.T, still=_STILL))
 

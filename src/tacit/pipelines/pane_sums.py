@@ -20,9 +20,9 @@ from pyspark.sql import functions as sf
 from tacit.language.plan import ByKey, WatchPlan
 from tacit.pipelines.contributions import formatted, passing, value_text
 from tacit.pipelines.groups import group_columns, group_text
-from tacit.pipelines.parts import LARGEST
 from tacit.vocabulary import FloatArray, IntArray
-from tacit.vocabulary.batches import PaneDeltas
+from tacit.vocabulary.batches import LARGEST, PaneDeltas
+from tacit.vocabulary.calendar import iso_time
 from tacit.vocabulary.errors import DataError, InputError
 
 __all__ = ["SUB", "TIME", "Family", "Wanted", "check_values", "counts_of", "families", "numbered"]
@@ -96,7 +96,7 @@ class Family:
             text = formatted(each.present, centres)
             column = self.counted[plan.where] if text in _ONE else self.summed[plan.where, text]
             sums[:, index] = table.column(column).fill_null(0).to_numpy()[used]  # a sum of nothing is NULL
-        check_values(plan, sums)
+        check_values(plan, sums, sub[used] * self.sub_us)
         return _put_together(sub[used] * self.sub_us // sub_us, group[used], rows[used], sums, keys)
 
 
@@ -150,17 +150,25 @@ def numbered(texts: pa.ChunkedArray) -> tuple[IntArray, tuple[str, ...]]:
     return rank[places], tuple(names[place] for place in order)
 
 
-def check_values(plan: WatchPlan, values: FloatArray) -> None:
-    """An infinite contribution would stay in every later sum of its window; DataError names the statistic."""
+def check_values(plan: WatchPlan, values: FloatArray, times: IntArray | None = None) -> None:
+    """An infinite contribution would stay in every later sum of its window; DataError names the statistic.
+
+    ``times`` are those of the sums in microseconds, where they are known, to say when it was.
+    """
     if len(values) == 0:
         return
-    with np.errstate(over="ignore"):  # what overflows is refused
-        largest = np.abs(values).max(axis=0)  # nan, from infinities of both signs, stays
-    for size, each in zip(largest.tolist(), plan.statistics, strict=True):
-        if not math.isfinite(size):
-            raise DataError(f"a row contributes infinity to {each.name}; leave such rows out with WHERE")
-        if size > LARGEST:
-            raise DataError(f"the values of {each.name} are too large to be added up; divide them by a power of ten")
+    sizes = np.abs(values)  # nan, from infinities of both signs, stays
+    for column, each in zip(sizes.T, plan.statistics, strict=True):
+        bad = np.flatnonzero(~(column <= LARGEST))
+        if not len(bad):
+            continue
+        at = "" if times is None else f" at {iso_time(int(times[bad].min()))}"
+        where = f"watch {plan.name}, table {plan.table}{at}"
+        if np.isfinite(column[bad]).all():
+            what = f"the values of {each.name} are too large to be added up; divide them by a power of ten"
+        else:
+            what = f"the values of {each.name} add up to infinity; leave rows that are so large out with WHERE"
+        raise DataError(f"{where}: {what}")
 
 
 def _put_together(

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from tacit.vocabulary.batches import LARGEST
 from tacit.vocabulary.errors import DataError
 
 __all__ = ["check_finite", "part_files", "time_steps"]
-
-LARGEST = 1e150  # products of two sums are computed with, and must be finite too
 
 
 def part_files(folder: Path) -> list[Path]:

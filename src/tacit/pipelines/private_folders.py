@@ -1,4 +1,4 @@
-"""The private folder of a Spark: made for one process, and removed by the next one if that process was killed.
+"""A private folder, of a Spark or a demo: made for one process, and removed by the next if that process was killed.
 
 Each folder holds a file ``LOCK`` that its process has locked for as long as it lives (flock ends with the process). A
 folder of this user whose lock nobody holds belongs to nobody. The lock is taken before the file gets its name, so a
@@ -14,17 +14,18 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["PrivateFolder", "remove_left_folders"]
+__all__ = ["DEMO", "SPARK", "PrivateFolder", "remove_left_folders"]
 
-_PREFIX = "tacit-spark-"
+SPARK = "tacit-spark-"
+DEMO = "tacit-demo-"
 _LOCK = "LOCK"
 
 
 class PrivateFolder:
     """A new folder among the temporary files; ``remove`` it when it is no more used."""
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    def __init__(self, prefix: str = SPARK) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
         draft = self.path / f".{_LOCK}"
         self._descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,9 +38,9 @@ class PrivateFolder:
             os.close(self._descriptor)
 
 
-def remove_left_folders() -> None:
+def remove_left_folders(prefix: str = SPARK) -> None:
     """Remove the folders of this user's processes that were killed; whatever is in doubt stays."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue

@@ -218,7 +218,7 @@ def _start(
     if owned is None:
         deliver(waiting, lambda: None)
         raise KeyboardInterrupt
-    deliver(waiting, lambda: close_session(owned.session))
+    deliver(waiting, lambda: close_session(owned.session), on_interrupt)
     return owned.session
 
 

@@ -50,12 +50,16 @@ def _ends_work(handler: object) -> bool:
     return handler in (signal.SIG_DFL, signal.default_int_handler) or bool(getattr(handler, "ends_work", False))
 
 
-def deliver(waiting: list[int], clean_up: Callable[[], None]) -> None:
+def deliver(waiting: list[int], clean_up: Callable[[], None], on_interrupt: Any = None) -> None:
     """Let the signals that waited do what they would have done, cleaning up first if that ends the work.
 
-    A handler that returns, because it only takes a note, lets the work go on.
+    A handler that returns, because it only takes a note, lets the work go on. ``on_interrupt`` is that of an interrupt
+    when it came, where another one (PySpark's, which ends the work) may have been put in its place since.
     """
+    now = signal.getsignal(signal.SIGINT)
     try:
+        if signal.SIGINT in waiting and on_interrupt is not None:
+            signal.signal(signal.SIGINT, on_interrupt)
         for number in waiting:
             if signal.getsignal(number) is signal.SIG_DFL:  # ends the process on the spot
                 clean_up()
@@ -63,3 +67,5 @@ def deliver(waiting: list[int], clean_up: Callable[[], None]) -> None:
     except BaseException:
         clean_up()
         raise
+    if waiting and signal.getsignal(signal.SIGINT) is on_interrupt and now is not None:
+        signal.signal(signal.SIGINT, now)

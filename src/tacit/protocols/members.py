@@ -162,14 +162,20 @@ class Members:
     # Collections
 
     def gather(self, settled: int, expected: int) -> Gathered | None:
-        """Who would count after a collection, and the panes that it can be of; None while some must be waited for."""
-        if len(self.seen) + len(self.left) < expected or self._is_behind(settled):
+        """Who would count after a collection, and the panes that it can be of; None while some must be waited for.
+
+        Before there is a roster, sites that have closed no pane are waited for only while those that have are fewer
+        than expected: one that never closes any would hold up all others for ever. It joins when it has.
+        """
+        if len(self.seen) + len(self.left) < expected or self._is_behind(settled, expected):
             return None
         staying = [site for site in self.roster if site not in self.leaving]
         if staying:
             members = sorted([*staying, *self.newcomers(settled)])
         else:
             members = sorted(site for site, seen in self.seen.items() if not seen.stale and site not in self.leaving)
+            ready = [site for site in members if self.seen[site].closed > settled]
+            members = ready if ready and len({*ready, *self.left}) >= expected else members
         able = [site for site in members if not self.seen[site].stale]
         if len({*members, *self.left}) < expected or not able:
             return None
@@ -180,12 +186,12 @@ class Members:
             return None
         return Gathered(members, able, pane, newest)
 
-    def _is_behind(self, settled: int) -> bool:
+    def _is_behind(self, settled: int, expected: int) -> bool:
         """Does a collection wait for this very site, whoever else may come or go?"""
         seen = self.seen.get(self._laggard)
         if seen is None or seen.stale or self._laggard in self.leaving or seen.closed > settled:
             return False
-        return self.counts(self._laggard) or not self.roster
+        return self.counts(self._laggard) or (not self.roster and len(self.seen) + len(self.left) <= expected)
 
     def propose(self, members: list[int]) -> None:
         """These count from now on, unless it is withdrawn."""

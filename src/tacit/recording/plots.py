@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import StrMethodFormatter
 
-from tacit.functions.goals import Comparison, Track
-from tacit.language.explain import comparisons, goal_text
+from tacit.functions.goals import Comparison, Track, comparisons
+from tacit.language.explain import goal_text
 from tacit.language.plan import WatchPlan
 from tacit.recording.curves import Curve, answer_curve, true_curves
 from tacit.recording.drifts import Drifts, drifts_along

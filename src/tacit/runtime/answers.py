@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Track
+from tacit.functions.goals import Comparison, Track, comparisons
 from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape
 from tacit.vocabulary import Answer, FloatArray, IntArray
@@ -138,11 +138,5 @@ def guarantee_of(plan: WatchPlan, shape: Shape | None) -> str:
     goal = plan.goal
     if isinstance(goal, Track):
         return f"within {goal.within:g}{' percent' if goal.percent else ''} at every pane"
-    margins = sorted(_margins(goal))
-    return "right at every pane" if not any(margins) else f"right at every pane, within the margin of {margins[-1]:g}"
-
-
-def _margins(goal: Any) -> list[float]:
-    if isinstance(goal, Comparison):
-        return [goal.margin]
-    return [margin for part in goal.parts for margin in _margins(part)]
+    margin = max(each.margin for each in comparisons(goal))
+    return "right at every pane" if not margin else f"right at every pane, within the margin of {margin:g}"

@@ -5,10 +5,8 @@ The service (``service.py``) hands it decoded messages and the time, stores what
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -33,8 +31,10 @@ from tacit.language.statement_kinds import (
 from tacit.language.statements import parse_statements
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
+from tacit.runtime.alert_counts import AlertCounts
 from tacit.runtime.guarded import Addressed, fail, spoken, writes_of
 from tacit.runtime.kept_watch import KeptWatch, Tuning
+from tacit.runtime.known_sites import KnownSites
 from tacit.runtime.pruning import pruning, tidying
 from tacit.runtime.rehearsal import no_watch, rehearse
 from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
@@ -53,21 +53,10 @@ from tacit.wire.control import (
     Welcome,
 )
 
-__all__ = ["Addressed", "Coordinator", "KnownSite"]
+__all__ = ["Addressed", "Coordinator"]
 
 _ANSWERS = 4  # to heartbeats in a lease, at least
 _LEDGER = "SELECT * FROM ledger WHERE watch IN (SELECT lineage FROM watches WHERE status != 'dropped' UNION SELECT 0)"
-
-
-@dataclass(slots=True)
-class KnownSite:
-    """A site that has ever linked up, or that is expected."""
-
-    number: int
-    name: str
-    tables: dict[str, dict[str, str]]  # columns and their types, by table
-    seen: float
-    online: bool = False
 
 
 class Coordinator:
@@ -86,12 +75,13 @@ class Coordinator:
     ) -> None:
         self.store, self.protocol, self.heartbeat, self.wall = store, protocol, heartbeat, wall
         self.tuning = Tuning() if tuning is None else tuning
-        self.sites: dict[int, KnownSite] = {}
+        rows = store.all("SELECT number, name, tables FROM sites")
+        self.sites = KnownSites(((n, name, tables) for n, name, tables in rows), expected, now=now, wall=wall)
         self.watches: dict[int, KeptWatch] = {}  # those that are kept or paused
         self.ended: set[str] = set()  # names of watches that ended, until somebody has told who follows them
         self.version = 0  # of the set of watches
         self.accounts = Accounts(store.all(_LEDGER), self._lineage_of)
-        self._by_name: dict[str, int] = {}
+        self.alert_counts = AlertCounts(store)
         self._answered: dict[int, float] = {}  # when a site's heartbeats were last answered
         self._lineages: dict[int, int] = {}  # of numbers that were let go while their watch goes on
         self._last_number = 0
@@ -100,13 +90,9 @@ class Coordinator:
         self._untold: list[Addressed] = []  # what somebody must hear though what brought it failed
         self._start, self._life = store.next_start(), store.life
         self._restore(now)
-        names = sorted(expected)
-        for name in names:
-            self._site(name, now)
-        self._expected = {self._by_name[name] for name in names}
         for watch in self._running():
             if watch.settlement is not None:  # one that had not begun waits for all that it waited for
-                have = {site.number for site in self.sites.values() if watch.plan.table in site.tables}
+                have = {site.number for site in self.sites.with_table(watch.plan.table)}
                 watch.settlement.expect(max(1, len(have | self.waited_for(watch))))
 
     # Sites
@@ -120,12 +106,10 @@ class Coordinator:
             )
         if opening.site != name:
             raise ProtocolError(f"the site that proved to be {name} calls itself {opening.site}")
-        site = self._site(name, now)
+        site = self.sites.admit(name, now)
         site.online, site.seen = True, now
         tables = {offer.name: dict(offer.columns) for offer in opening.tables}
-        if tables != site.tables:
-            site.tables = tables
-            self._store_site(site)
+        self.sites.learn(site, tables)
         number = site.number
         out: list[Addressed] = [
             (number, 0, Welcome(number, self.tuning.lease, self.heartbeat, self._life)),
@@ -136,11 +120,6 @@ class Coordinator:
             if watch.plan.table in tables:
                 out.append((number, watch.number, watch.install()))
         return number, out
-
-    def site_named(self, name: str) -> KnownSite | None:
-        """The site of this name, if there ever was one."""
-        number = self._by_name.get(name)
-        return None if number is None else self.sites[number]
 
     def close(self, number: int, now: float) -> None:
         """A site's stream ended."""
@@ -201,9 +180,7 @@ class Coordinator:
             online: Collection[int] = ()
             if watch.settlement is None:  # who is waited for matters before it has begun
                 expected = self.waited_for(watch)
-                online = [
-                    each.number for each in self.sites.values() if each.online and watch.plan.table in each.tables
-                ]
+                online = [each.number for each in self.sites.with_table(watch.plan.table) if each.online]
             try:
                 out += spoken(watch, watch.tick, now, expected, online)
             except ProtocolError as error:  # there is no stream to blame
@@ -211,10 +188,8 @@ class Coordinator:
         return out
 
     def waited_for(self, watch: KeptWatch) -> set[int]:
-        """The sites that a start waits for: those that are expected and may have the table, and those that have it."""
-        have = {site.number for site in self.sites.values() if site.online and watch.plan.table in site.tables}
-        may = {n for n in self._expected if not (tables := self.sites[n].tables) or watch.plan.table in tables}
-        return have | may
+        """The sites that its start waits for."""
+        return self.sites.waited_for(watch.plan.table)
 
     def ledger_writes(self) -> list[Write]:
         """The totals that changed since the last time, to be stored now and then."""
@@ -235,7 +210,7 @@ class Coordinator:
 
     def take(self) -> tuple[list[Write], list[dict[str, Any]]]:
         """What must be stored before anything is sent, and the alerts among it."""
-        writes, self._writes = self._writes, []
+        writes, self._writes = [*self.sites.take_writes(), *self._writes], []
         alerts, self._alerts = self._alerts, []
         for watch in self.watches.values():
             writes += writes_of(watch)
@@ -307,10 +282,10 @@ class Coordinator:
         raise AssertionError(statement)
 
     def _drop_site(self, name: str, now: float) -> list[Addressed]:
-        number = self._by_name[name]
-        self._expected.discard(number)
-        self.sites[number].tables = {}  # no watch must fit them any more; if it comes back, it says what it has
-        self._store_site(self.sites[number])
+        site = self.sites.named(name)
+        assert site is not None, "a rehearsal has found it"
+        self.sites.dismiss(site)
+        number = site.number
         out: list[Addressed] = []
         for watch in self._running():
             watch.offers.pop(number, None)
@@ -323,7 +298,7 @@ class Coordinator:
             self._next_number(), plan, protocol=self.protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
         note = None
-        if not any(plan.table in site.tables for site in self.sites.values()):
+        if not self.sites.with_table(plan.table):
             note = f"no site has a table named {plan.table} yet; the watch starts when one comes"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
 
@@ -359,12 +334,11 @@ class Coordinator:
             )
         )  # fmt: skip
         out: list[Addressed] = []
-        for site in self.sites.values():
-            if site.online:
-                watch.link_up(site.number)
-                out.append(self._watch_set(site.number))
-                if watch.plan.table in site.tables:
-                    out.append((site.number, watch.number, watch.install()))
+        for site in self.sites.online():
+            watch.link_up(site.number)
+            out.append(self._watch_set(site.number))
+            if watch.plan.table in site.tables:
+                out.append((site.number, watch.number, watch.install()))
         return out
 
     def _drop(self, watch: KeptWatch) -> list[Addressed]:
@@ -389,7 +363,7 @@ class Coordinator:
         self.ended.add(watch.plan.name.casefold())
         del self.watches[number]
         self.version += 1
-        return [self._watch_set(site.number) for site in self.sites.values() if site.online]
+        return [self._watch_set(site.number) for site in self.sites.online()]
 
     def _watch_set(self, site: int) -> Addressed:
         return site, 0, WatchSet(self.version, tuple(watch.number for watch in self._running()))
@@ -404,22 +378,7 @@ class Coordinator:
 
     # What is stored
 
-    def _site(self, name: str, now: float) -> KnownSite:
-        if name not in self._by_name:
-            site = KnownSite(max(self.sites, default=-1) + 1, name, {}, now)
-            self.sites[site.number] = site
-            self._by_name[name] = site.number
-            self._store_site(site)
-        return self.sites[self._by_name[name]]
-
-    def _store_site(self, site: KnownSite) -> None:
-        values = (site.number, site.name, json.dumps(site.tables), self.wall())
-        self._writes.append(("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", values))
-
     def _restore(self, now: float) -> None:
-        for number, name, tables in self.store.all("SELECT number, name, tables FROM sites"):
-            self.sites[number] = KnownSite(number, name, json.loads(tables), now)
-            self._by_name[name] = number
         names = [row[1] for row in self.store.all("PRAGMA table_info(watches)")]
         self._writes += tidying(self.wall())
         (self._last_number,) = self.store.one("SELECT COALESCE(MAX(number), 0) FROM watches") or (0,)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Track
-from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
+from tacit.functions.goals import Comparison, Track
+from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of
 from tacit.runtime.answers import label_of, side_of
@@ -26,8 +26,6 @@ from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.wire.control import Measure
 
 __all__ = ["Judge", "Verdict"]
-
-TOLERANCE = 1e-9  # relative: sums are rounded
 
 Held = tuple[FloatArray, FloatArray | None, int]
 """What a site held of each group at a pane, its weights, and how many groups it knew."""
@@ -149,7 +147,7 @@ class _Said:
             if isinstance(goal, Track):
                 right = bool(tracking_error(goal, point, np.array([said]))[0] <= 1.0 + TOLERANCE)
             else:
-                wide = _widened(goal, point)
+                wide = widened(goal, point)
                 right = bool((may_say_met(wide, point) if side == MET else may_say_not_met(wide, point))[0])
             if not right:
                 found.append(
@@ -200,15 +198,3 @@ def _untold(crossings: Sequence[tuple[int, str, str]], alerts: Collection[tuple[
         ):
             found.append(f"pane {pane}{': ' + group if group else ''}: {side}")
     return found
-
-
-def _widened(goal: Condition, point: FloatArray) -> Condition:
-    """The same condition with margins wider by a rounding error."""
-    match goal:
-        case Comparison(expression, operator, threshold, margin):
-            size = float(np.nan_to_num(np.abs(value(expression, point))).max(initial=abs(threshold)))
-            return Comparison(expression, operator, threshold, margin + TOLERANCE * (1.0 + size))
-        case AllOf(parts):
-            return AllOf(tuple(_widened(part, point) for part in parts))
-        case AnyOf(parts):
-            return AnyOf(tuple(_widened(part, point) for part in parts))

@@ -183,11 +183,11 @@ class KeptWatch:
         return self._after(messages) if messages else []
 
     def take_counts(self) -> IntArray | None:
-        """Site, events, panes and late rows of each site, unless nothing changed since the last time."""
+        """The counts of each site (site, events, panes, late, no_time), unless nothing changed since the last time."""
         if not self._counted:
             return None
         self._counted = False
-        rows = [(site, each.events, each.panes, each.late) for site, each in self.counts.items()]
+        rows = [(site, each.events, each.panes, each.late, each.no_time) for site, each in self.counts.items()]
         return np.array(rows, dtype=np.int64)
 
     def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:

@@ -61,10 +61,18 @@ class LocalSites:
             tell(f"starting site {runner.name}")
             runner.start()
 
-    def mind(self) -> None:
-        """Look after every site once."""
-        for runner in self.runners:
-            runner.mind()
+    def mind(self, stop: threading.Event) -> None:
+        """Look after every site once.
+
+        An interrupt that sets ``stop`` cuts short a Spark that is just being started anew: that is an end like any
+        other, and whoever set it sees it next.
+        """
+        try:
+            for runner in self.runners:
+                runner.mind()
+        except KeyboardInterrupt:
+            if not stop.is_set():
+                raise
 
     @property
     def failures(self) -> dict[str, TacitError]:
@@ -74,7 +82,7 @@ class LocalSites:
     def run(self, stop: threading.Event) -> None:
         """Until it is told to stop, or no site can go on."""
         while not stop.wait(_MIND_S):
-            self.mind()
+            self.mind(stop)
             if len(self.failures) == len(self.runners):
                 return
 
@@ -109,10 +117,10 @@ class LocalSystem:
             self.stop()
             raise
 
-    def mind(self) -> None:
-        """Look after everything once."""
+    def mind(self, stop: threading.Event) -> None:
+        """Look after everything once; as :meth:`LocalSites.mind`."""
         if self.sites is not None:
-            self.sites.mind()
+            self.sites.mind(stop)
         if self.coordinator.ended.is_set() and self.coordinator.failure is not None:
             raise TacitError(f"the coordinator failed: {self.coordinator.failure}")
 

@@ -37,6 +37,7 @@ def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> di
         **document,
         "text": watch.plan.text,
         "protocol": watch.protocol,
+        "alert_count": coordinator.alert_counts.of(watch.plan.name),
         "cost": _cost(coordinator, watch),
         "measure": None if measure is None else {"centres": measure.centres.tolist(), "units": measure.units.tolist()},
     }
@@ -101,6 +102,7 @@ def _cost(coordinator: Coordinator, watch: KeptWatch) -> dict[str, Any]:
         "centralised": {"messages": sum(each.events for each in counts)},
         "pane_shipping": {"messages": sum(each.panes for each in counts)},
         "late": sum(each.late for each in counts),
+        "no_time": sum(each.no_time for each in counts),
         "full_syncs": 0 if watch.settlement is None else watch.settlement.resolver.full_syncs,
     }
 
@@ -111,7 +113,12 @@ def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
     # An altered watch goes on counting under its new number, from what it had counted under the old one.
     newest = {watch.lineage: watch for _, watch in sorted(coordinator.watches.items())}
     for site in sorted(coordinator.sites.values(), key=lambda site: site.name):
-        late = sum(watch.counts[site.number].late for watch in newest.values() if site.number in watch.counts)
+        late, no_time = 0, dict.fromkeys(sorted(site.tables), 0)
+        for watch in newest.values():
+            if (counts := watch.counts.get(site.number)) is not None:
+                late += counts.late
+                # The rows of a table are the same for all its watches, which count them from when they came.
+                no_time[watch.plan.table] = max(counts.no_time, no_time.get(watch.plan.table, 0))
         rows.append(
             {
                 "site": site.name,
@@ -120,6 +127,7 @@ def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
                 "seen_seconds_ago": round(max(0.0, now - site.seen), 1),
                 "tables": sorted(site.tables),
                 "late": late,
+                "no_time": no_time,
             }
         )
     return rows

@@ -28,8 +28,8 @@ def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now:
         keys=[key for (key,) in store.all(_KEYS, (number,))],
     )  # fmt: skip
     counted = store.one("SELECT counted FROM counts WHERE lineage = ?", (lineage,))
-    for site, events, panes, late in [] if counted is None else unpack(counted[0]).tolist():
-        watch.counts[site] = Counts(events, panes, late, None)
+    for site, events, panes, late, *more in [] if counted is None else unpack(counted[0]).tolist():
+        watch.counts[site] = Counts(events, panes, late, None, *more)  # rows without a time were not counted once
     books = store.all("SELECT site, collected, weights, slack, used FROM books WHERE watch = ?", (number,))
     try:
         watch.resume(row, {site: (a, b, c, d) for site, a, b, c, d in books}, now)

@@ -22,7 +22,7 @@ from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write
 from tacit.transport.grpc_server import Server, serve
-from tacit.transport.limits import ServerLimits
+from tacit.transport.limits import ServerLimits, oversize
 from tacit.transport.security import ServerSecurity
 from tacit.transport.server_link import ServerLink
 from tacit.vocabulary import MachineError, OptionError, ProtocolError
@@ -55,6 +55,7 @@ class Service:
         keep_s: float = 30 * 86_400.0,
     ) -> None:
         self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
+        self.message_bytes = (ServerLimits() if limits is None else limits).message_bytes
         self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
         self.links: dict[int, ServerLink] = {}
         self._instances: dict[int, str] = {}  # by site, of its link
@@ -167,7 +168,7 @@ class Service:
         A process has the instance of its state folder, which it alone holds: one that died and is back has the same,
         and takes the place of its old stream at once. Another one's stream counts as alive for a lease.
         """
-        site = self.coordinator.site_named(name)
+        site = self.coordinator.sites.named(name)
         link = None if site is None else self.links.get(site.number)
         if site is None or link is None or self._instances.get(site.number) == opening.instance:
             return None
@@ -190,6 +191,10 @@ class Service:
             except ProtocolError as error:
                 if watch is not None:
                     watch.fail(f"it says what cannot be sent: {error}", error=error)
+                continue
+            if (problem := oversize(KINDS[type(message)], len(data), self.message_bytes)) is not None:
+                if watch is not None:  # the link would end over it, and over the same one again when it is back
+                    watch.fail(f"{problem}; DROP WATCH {watch.plan.name} and create it anew")
                 continue
             self._note(about, COORDINATOR, site, KINDS[type(message)], message, data)
             hasty = isinstance(message, Request) and watch is not None and watch.plan.grouping is None
@@ -300,6 +305,7 @@ class Service:
             if time.monotonic() - pruned >= _PRUNE_S:
                 pruned = time.monotonic()
                 await self._store(self.coordinator.prune(self._keep_s))
+                self.coordinator.alert_counts.recount()
 
     # Clients
 

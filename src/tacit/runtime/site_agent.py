@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
 from tacit.runtime.pacing import paced
-from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, Witness
-from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history
+from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
 from tacit.runtime.speech import Speech, claims_more
-from tacit.vocabulary.calendar import iso_time
+from tacit.transport.limits import MESSAGE_BYTES
+from tacit.vocabulary import DataError
 from tacit.wire.codec import VERSION, encode, open_envelope
 from tacit.wire.control import (
     BeatsAnswer,
@@ -66,12 +66,13 @@ class SiteAgent:
         say: Callable[[bytes], bool],
         wall_us: Callable[[], int],
         witness: Witness | None = None,
+        message_bytes: int = MESSAGE_BYTES,
     ) -> None:
         self.name, self.store, self.release, self.wall_us = name, store, release, wall_us
         self.tables = {table.name: table for table in tables}
         self.number: int | None = None
         self.heartbeat_s = 1.0
-        self._speech = Speech(say, wall_us)
+        self._speech = Speech(say, wall_us, message_bytes)
         self._told = False
         self._claims: list[SiteWatch] = []  # that a new zone let go on, past what the coordinator knows
         self._lock = threading.RLock()
@@ -116,7 +117,7 @@ class SiteAgent:
             for table in self.tables.values():
                 self._close_held(table)
             self._claim()
-            self._speech.flush()
+            self._flush()
 
     def _receive(self, number: int, message: Message | Control, data: bytes) -> None:
         match message:
@@ -146,7 +147,7 @@ class SiteAgent:
         self._book.serve(welcome.life)
         if self.number != welcome.site:
             self.number = welcome.site
-            for watch in self.watches.values():
+            for watch in list(self.watches.values()):
                 self._start(watch)
 
     def _follow(self, watch: SiteWatch, closed: int) -> None:
@@ -192,7 +193,8 @@ class SiteAgent:
             self._say_problem(number)
         elif new:
             self._start(self.watches[number])
-            self._offer(self.watches[number])
+            if number in self.watches:
+                self._offer(self.watches[number])
 
     def _say_problem(self, number: int) -> None:
         if self._speech.up and self.number is not None:
@@ -203,7 +205,19 @@ class SiteAgent:
             watch.start(self.number, self.store.session)
             if watch.machine is not None:
                 self._speech.tell(watch, (watch.machine.hello(),))
-                self._speech.tell(watch, watch.catch_up())
+                self._catch_up(watch)
+
+    def _catch_up(self, watch: SiteWatch) -> None:
+        """Let a watch look at the panes that are closed; one that cannot be computed is its problem alone."""
+        try:
+            self._speech.tell(watch, watch.catch_up())
+        except DataError as error:
+            self._give_up(watch.number, str(error))
+
+    def _give_up(self, number: int, why: str) -> None:
+        if number in self.watches:
+            self._book.give_up_one(number, why)
+            self._say_problem(number)
 
     # Batches
 
@@ -237,7 +251,9 @@ class SiteAgent:
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
         self._put(works)
-        self._warn_of_times(table, works, batch)
+        for work in works:
+            work.data.no_time += batch.no_time
+        warn_of_times(table, works, batch, self.wall_us())
         table.clock.saw(batch.max_time)
         table.rows += batch.rows
         table.no_time += batch.no_time
@@ -245,23 +261,7 @@ class SiteAgent:
         self._close(table, place)
         self._close_held(table)
         self._beat(table.name)
-        self._speech.flush()
-
-    def _warn_of_times(self, table: SiteTable, works: Sequence[Work], batch: Batch) -> None:
-        """Say once that there are rows without a time, and once that there are rows with one ahead of now."""
-        if batch.no_time and not table.no_time:
-            _log.warning(
-                "table %s has rows without a time (%d in this batch), which count nowhere", table.name, batch.no_time
-            )
-        now, newest = self.wall_us(), batch.max_time
-        if newest is None or not table.clock.is_ahead(newest, now):
-            return
-        if not table.ahead:
-            _log.warning(
-                "table %s has rows with times up to %s, ahead of this machine's clock (%s): they count when their time"
-                " comes; correct the times, or the clock", table.name, iso_time(newest), iso_time(now),
-            )  # fmt: skip
-        table.ahead += max([1, *(work.rows_after(now + AHEAD_US) for work in works)])
+        self._flush()
 
     def wants_history(self, table_name: str) -> bool:
         """Has the table watches whose history is not read yet? A batch does it, or ``fill`` where none comes."""
@@ -281,7 +281,7 @@ class SiteAgent:
             compute_history(table, works)
             with self._lock:
                 self._put(works)
-                self._speech.flush()
+                self._flush()
 
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
@@ -319,9 +319,9 @@ class SiteAgent:
         table.clock.saved()
         for data in here:
             data.keeper.saved()
-        for watch in self.watches.values():
+        for watch in list(self.watches.values()):
             if watch.machine is not None and watch.data.key in moved:
-                self._speech.tell(watch, watch.catch_up())
+                self._catch_up(watch)
         return True
 
     def _close_held(self, table: SiteTable) -> None:
@@ -345,7 +345,14 @@ class SiteAgent:
                     table.idle_since_us = now
                 self._close(table, None)
             self._beat()
-            self._speech.flush()
+            self._flush()
+
+    def _flush(self) -> None:
+        """Send what gathered. A watch that has more to say than a stream takes is a problem, and no other one is."""
+        unsayable, self._speech.unsayable = self._speech.unsayable, {}
+        for number, why in unsayable.items():
+            self._give_up(number, why)
+        self._speech.flush()
 
     def _beat(self, table: str | None = None) -> None:
         """The heartbeats of all watches, of one table's at the end of its batch: one message for all of them."""

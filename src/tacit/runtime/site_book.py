@@ -149,13 +149,17 @@ class Book:
         """
         numbers = [number for number, watch in self.watches.items() if watch.data is data]
         for number in numbers:
-            watch = self.watches.pop(number)
-            self.problems[number] = why
-            self._given_up.add(number)
-            _log.error("watch %s is not kept at this site any more: %s", watch.install.name, why)
+            self.give_up_one(number, why)
         del self.data[data.key]
         self.store.forget((), [data.scope])
         return numbers
+
+    def give_up_one(self, number: int, why: str) -> None:
+        """This watch is a problem, until the site starts again; its windows go when no other watch needs them."""
+        watch = self.watches.pop(number)
+        self.problems[number] = why
+        self._given_up.add(number)
+        _log.error("watch %s is not kept at this site any more: %s", watch.install.name, why)
 
     def of(self, table: str) -> list[WatchData]:
         """The windows of a table."""

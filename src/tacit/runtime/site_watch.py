@@ -20,9 +20,10 @@ from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays,
 from tacit.runtime.numbering import Numbering
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
-from tacit.vocabulary import FloatArray
+from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
-from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.batches import LARGEST, PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.calendar import iso_time
 from tacit.wire.control import Counts, Install, Sample
 
 __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of"]
@@ -53,7 +54,7 @@ class WatchData:
 
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self.plan, self.key = plan, data_key(plan)
-        self.events = self.panes = self.late = 0
+        self.events = self.panes = self.late = self.no_time = 0
         self.bases: dict[int, list[int]] = {}  # what was counted when a watch came to share these windows
         self.batch: int | None = None  # the last one of its table when it was saved
         self.centres: list[float | None] = [None] * len(plan.centres)
@@ -79,14 +80,14 @@ class WatchData:
 
     @property
     def counted(self) -> list[int]:
-        """Events, panes that changed and late rows, since there are these windows."""
-        return [self.events, self.panes, self.late]
+        """Events, panes that changed, late rows and rows without a time, since there are these windows."""
+        return [self.events, self.panes, self.late, self.no_time]
 
     def counts_of(self, number: int) -> Counts:
         """What was counted since this watch came."""
-        base = self.bases.get(number, (0, 0, 0))
-        events, panes, late = (now - before for now, before in zip(self.counted, base, strict=True))
-        return Counts(events, panes, late, self.keeper.full_from())
+        base = self.bases.get(number, [0] * len(self.counted))
+        events, panes, late, no_time = (now - before for now, before in zip(self.counted, base, strict=True))
+        return Counts(events, panes, late, self.keeper.full_from(), no_time)
 
     def draw(self, drawn: tuple[float | None, ...]) -> None:
         """Choose centres that are not chosen yet; before, there was no value, so nothing was summed around them."""
@@ -121,7 +122,7 @@ class WatchData:
         """What is to be saved."""
         record = {
             "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
-            "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
+            "no_time": self.no_time, "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
         }  # fmt: skip
         changes = [*self.keeper.changes(), Change("own", pack_record(record))]
         if self.sample is not None:
@@ -133,7 +134,8 @@ class WatchData:
         record: dict[str, Any] = unpack_record("own", saved["own"])
         self.centres, self.waiting, self.batch = record["centres"], record["waiting"], record.get("batch")
         self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
-        self.bases = dict(record.get("bases", ()))
+        self.no_time = record.get("no_time", 0)  # an earlier release did not count them
+        self.bases = {number: [*base, 0][: len(self.counted)] for number, base in record.get("bases", ())}
         if "sample" in saved:
             d, k = len(self.plan.statistics), len(self.plan.centres)
             (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)
@@ -193,19 +195,37 @@ class SiteWatch:
         self.numbering = Numbering(keeper.number) if self.grouped else None
 
     def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
-        """A pane is closed, with these sums around the site's own centres."""
+        """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
+
+        What is not finite is no message, and what is nearly so would not be when the coordinator adds it up.
+        """
         machine, shape, measure = self.machine, self.shape, self.install.measure
         assert machine is not None
         assert shape is not None
         assert measure is not None
-        moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
-        vectors, weights = shape.vectors(moved)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+            moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
+            self._check_sums(pane, moved)
+            vectors, weights = shape.vectors(moved)
         if self.witness is not None:
             self.witness(machine.site, self.number, pane, vectors, weights, self.data.keeper.keys)
         machine.grow_groups(len(vectors))
         if self.announces:
             self._note_groups(pane, sums)
         return machine.close_pane(pane, vectors, weights)
+
+    def _check_sums(self, pane: int, sums: FloatArray) -> None:
+        fine = (np.abs(sums) <= LARGEST).all(axis=0)
+        if fine.all():
+            return
+        place = int(np.argmin(fine))
+        names = [*(each.name for each in self.plan.statistics), "the number of rows"]
+        at = iso_time((pane + 1) * self.data.keeper.pane_us)
+        raise DataError(
+            f"watch {self.plan.name}, table {self.plan.table}, the pane that ends at {at}: {names[place]} over the"
+            f" window is beyond {LARGEST:g}, too large to be computed with; divide the values by a power of"
+            " ten, or leave such rows out with WHERE"
+        )
 
     @property
     def announces(self) -> bool:

@@ -5,21 +5,26 @@ Nothing is changed before Spark is done: a batch that dies on the way is begun a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.language.shape import SAMPLE
+from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import WatchData
 from tacit.vocabulary import InputError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.calendar import iso_time
 
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["Work", "begin", "compute", "compute_history", "wants_history"]
+__all__ = ["Work", "begin", "compute", "compute_history", "wants_history", "warn_of_times"]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -129,6 +134,23 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
             if isinstance(outcome, InputError):
                 raise outcome
             work.history = outcome
+
+
+def warn_of_times(table: SiteTable, works: Sequence[Work], batch: Batch, now_us: int) -> None:
+    """Say once that there are rows without a time, and once that there are rows with one ahead of now."""
+    if batch.no_time and not table.no_time:
+        _log.warning(
+            "table %s has rows without a time (%d in this batch), which count nowhere", table.name, batch.no_time
+        )
+    newest = batch.max_time
+    if newest is None or not table.clock.is_ahead(newest, now_us):
+        return
+    if not table.ahead:
+        _log.warning(
+            "table %s has rows with times up to %s, ahead of this machine's clock (%s): they count when their time"
+            " comes; correct the times, or the clock", table.name, iso_time(newest), iso_time(now_us),
+        )  # fmt: skip
+    table.ahead += max([1, *(work.rows_after(now_us + AHEAD_US) for work in works)])
 
 
 @contextmanager

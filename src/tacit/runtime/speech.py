@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from tacit.protocols.messages import Broadcast, Heartbeat, Message
 from tacit.protocols.site import Site
 from tacit.runtime.site_watch import SiteWatch
+from tacit.transport.limits import MESSAGE_BYTES, oversize
 from tacit.wire.codec import encode
 from tacit.wire.control import Beats, Control, Counts, Name, Numbers, Tallies, There
 from tacit.wire.frames import cut_frames, key_runs
+from tacit.wire.kinds import KINDS
 
 __all__ = ["Speech", "bundled", "claims_more"]
 
@@ -20,8 +22,11 @@ __all__ = ["Speech", "bundled", "claims_more"]
 class Speech:
     """The mouth of one site. ``say`` takes a frame for the coordinator; while the link is down nothing is kept."""
 
-    def __init__(self, say: Callable[[bytes], bool], wall_us: Callable[[], int]) -> None:
-        self.say, self.wall_us = say, wall_us
+    def __init__(
+        self, say: Callable[[bytes], bool], wall_us: Callable[[], int], message_bytes: int = MESSAGE_BYTES
+    ) -> None:
+        self.say, self.wall_us, self.message_bytes = say, wall_us, message_bytes
+        self.unsayable: dict[int, str] = {}  # watches with a message that no stream takes, and why
         self.up = False
         self.lease_s = 10.0
         self._out: list[bytes] = []
@@ -79,8 +84,14 @@ class Speech:
 
     def put(self, number: int, message: Message | Control) -> None:
         """One message about the watch of this number."""
-        if self.up:
-            self._out.append(encode(message, number))
+        if not self.up:
+            return
+        data = encode(message, number)
+        problem = oversize(KINDS[type(message)], len(data), self.message_bytes)
+        if problem is None:
+            self._out.append(data)
+        else:  # the link would break over it, and over the same one again when it is back
+            self.unsayable.setdefault(number, problem)
 
     def beat(
         self, site: int, beats: Sequence[tuple[int, Heartbeat]], counted: Sequence[tuple[int, Counts]] = ()

@@ -55,6 +55,7 @@ class WindowKeeper(ABC):
         self._start_us: int | None = None
         self._begin: int | None = None  # the first pane that can be asked for
         self._settled: int | None = None
+        self._bare = False  # panes had passed by the clock before there was any row
         self._backfilled = False
         self._groups = GroupNumbers(keys)
         self._found: list[tuple[int, int, int]] = []  # ranges that were looked up
@@ -157,6 +158,7 @@ class WindowKeeper(ABC):
         new = watermark_us // self.pane_us - 1
         if self.closed is None:
             self._begin = min(self.first, new + 1) if self.first is not None else new + 1
+            self._bare = self.first is None
             closing = range(self._begin, new + 1)
         elif new <= self.closed:
             return range(self.closed + 1, self.closed + 1)
@@ -173,7 +175,8 @@ class WindowKeeper(ABC):
         """The window's sums (groups, d) at the end of a pane, not to be written to; and whether its rows changed."""
         lo, cut, hi = self._range(pane)
         before = self._found[pane - 1 - self._found_from]
-        sums = self._sums.total(lo, cut, hi, len(self.keys))
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asks sees to it
+            sums = self._sums.total(lo, cut, hi, len(self.keys))
         return sums, lo != before[0] or hi != before[2]
 
     def rows_in(self, pane: int) -> int:
@@ -185,6 +188,8 @@ class WindowKeeper(ABC):
         """The first pane whose window is full: all of it lies after the start, or holds as many rows as it may."""
         if self._start_us is not None:
             begin, known_us = self._start_us // self.pane_us, self._start_us
+        elif self._bare and self._begin is not None:  # all rows that ever came are known
+            begin, known_us = self._begin, self._begin * self.pane_us
         elif self.first is not None:  # data may have begun inside the pane of the first row
             begin, known_us = self.first, (self.first + 1) * self.pane_us
         else:
@@ -300,6 +305,7 @@ class WindowKeeper(ABC):
             "start_us": self._start_us,
             "begin": self._begin,
             "settled": self._settled,
+            "bare": self._bare,
             "backfilled": self._backfilled,
             "folded": self._folded,
             "base_rows": self._base_rows,
@@ -322,7 +328,7 @@ class WindowKeeper(ABC):
         self._groups = GroupNumbers.restored(saved)
         self.first, self.closed, self._start_us = meta["first"], meta["closed"], meta["start_us"]
         self._begin, self._settled, self._backfilled = meta["begin"], meta["settled"], meta["backfilled"]
-        self._folded, self._base_rows = meta["folded"], meta["base_rows"]
+        self._folded, self._base_rows, self._bare = meta["folded"], meta["base_rows"], meta.get("bare", False)
         self._new_log(int(meta.get("front", self._base_rows > 0)))
         if self._folded is not None:
             if "base" not in saved:

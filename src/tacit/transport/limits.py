@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LinkLimits", "ServerLimits"]
+__all__ = ["MESSAGE_BYTES", "LinkLimits", "ServerLimits", "oversize"]
 
 MESSAGE_BYTES = 64 << 20
+_FRAME = 6  # what a frame adds to the one message in it, at most
+
+
+def oversize(kind: str, size: int, largest: int) -> str | None:
+    """Why a message of so many bytes cannot be sent, and what helps; None when it can.
+
+    >>> oversize("report", 1_000, 2_000)
+    >>> print(oversize("report", 2_000, 2_000))
+    its report message of 2,000 bytes is larger than a stream takes (2,000 bytes); group by something coarser or ...
+    """
+    if size + _FRAME <= largest:
+        return None
+    return (
+        f"its {kind} message of {size:,} bytes is larger than a stream takes ({largest:,} bytes); group by something"
+        " coarser or narrow it down with WHERE"
+    )
 
 
 @dataclass(frozen=True, slots=True)

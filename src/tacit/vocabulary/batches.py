@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
-__all__ = ["PaneDeltas", "RowBlock", "SampleRows"]
+__all__ = ["LARGEST", "PaneDeltas", "RowBlock", "SampleRows"]
+
+LARGEST = 1e150
+"""No sum is larger: products of two of them are computed with, and must be finite too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

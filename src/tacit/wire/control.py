@@ -154,13 +154,15 @@ class Numbers:
 class Counts:
     """What a site has seen of a watch so far: events, panes whose vector changed, late rows; travels with heartbeats.
 
-    ``full_from`` is the pane from which the site's window is full, once that is known.
+    ``full_from`` is the pane from which the site's window is full, once that is known. ``no_time`` are the rows of the
+    watch's table that had no time, and so count nowhere.
     """
 
     events: int
     panes: int
     late: int
     full_from: int | None
+    no_time: int = 0
 
 
 @dataclass(frozen=True, slots=True)

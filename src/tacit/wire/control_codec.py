@@ -106,7 +106,7 @@ def _write_numbers(body: Any, m: Numbers) -> None:
 
 
 def _write_counts(body: Any, m: Counts) -> None:
-    body.events, body.panes, body.late = m.events, m.panes, m.late
+    body.events, body.panes, body.late, body.no_time = m.events, m.panes, m.late, m.no_time
     if m.full_from is not None:
         body.full_from = m.full_from
 
@@ -267,9 +267,9 @@ def _numbers(body: pb.Numbers) -> Numbers:
 
 def _counts(body: pb.Counts) -> Counts:
     full_from = _pane(body.full_from) if body.HasField("full_from") else None
-    if max(body.events, body.panes, body.late) >= COUNT_MAX:
+    if max(body.events, body.panes, body.late, body.no_time) >= COUNT_MAX:
         raise UnfitError("it counts more than there can be")
-    return Counts(body.events, body.panes, body.late, full_from)
+    return Counts(body.events, body.panes, body.late, full_from, body.no_time)
 
 
 def _columns(body: Any, *names: str) -> list[tuple[int, ...]]:

@@ -313,16 +313,18 @@ class Numbers(_message.Message):
     def __init__(self, first: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Counts(_message.Message):
-    __slots__ = ("events", "panes", "late", "full_from")
+    __slots__ = ("events", "panes", "late", "full_from", "no_time")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     PANES_FIELD_NUMBER: _ClassVar[int]
     LATE_FIELD_NUMBER: _ClassVar[int]
     FULL_FROM_FIELD_NUMBER: _ClassVar[int]
+    NO_TIME_FIELD_NUMBER: _ClassVar[int]
     events: int
     panes: int
     late: int
     full_from: int
-    def __init__(self, events: _Optional[int] = ..., panes: _Optional[int] = ..., late: _Optional[int] = ..., full_from: _Optional[int] = ...) -> None: ...
+    no_time: int
+    def __init__(self, events: _Optional[int] = ..., panes: _Optional[int] = ..., late: _Optional[int] = ..., full_from: _Optional[int] = ..., no_time: _Optional[int] = ...) -> None: ...
 
 class Clock(_message.Message):
     __slots__ = ("closed",)

@@ -1,0 +1,93 @@
+"""Which sites a coordinator knows: those that ever linked up, and those that are expected; their tables and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tacit.runtime.store import Write
+
+__all__ = ["KnownSite", "KnownSites"]
+
+
+@dataclass(slots=True)
+class KnownSite:
+    """A site that has ever linked up, or that is expected."""
+
+    number: int
+    name: str
+    tables: dict[str, dict[str, str]]  # columns and their types, by table
+    seen: float
+    online: bool = False
+
+
+class KnownSites(Mapping[int, KnownSite]):
+    """Sites by their numbers, which they keep for ever. ``rows`` are those of the store: number, name, tables."""
+
+    def __init__(
+        self, rows: Iterable[tuple[int, str, str]], expected: Iterable[str], *, now: float, wall: Callable[[], float]
+    ) -> None:
+        self._sites = {number: KnownSite(number, name, json.loads(tables), now) for number, name, tables in rows}
+        self._numbers = {site.name: site.number for site in self._sites.values()}
+        self._wall = wall
+        self._writes: list[Write] = []
+        self._expected = {self.admit(name, now).number for name in sorted(expected)}
+
+    def __getitem__(self, number: int) -> KnownSite:
+        return self._sites[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._sites)
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def named(self, name: str) -> KnownSite | None:
+        """The site of this name, if there ever was one."""
+        number = self._numbers.get(name)
+        return None if number is None else self._sites[number]
+
+    def admit(self, name: str, now: float) -> KnownSite:
+        """The site of this name, which gets a number if it has none."""
+        site = self.named(name)
+        if site is None:
+            site = KnownSite(max(self._sites, default=-1) + 1, name, {}, now)
+            self._sites[site.number], self._numbers[name] = site, site.number
+            self._store(site)
+        return site
+
+    def learn(self, site: KnownSite, tables: dict[str, dict[str, str]]) -> None:
+        """A site has these tables now."""
+        if tables != site.tables:
+            site.tables = tables
+            self._store(site)
+
+    def dismiss(self, site: KnownSite) -> None:
+        """A site is expected no more, and no watch must fit its tables; if it comes back, it says what it has."""
+        self._expected.discard(site.number)
+        site.tables = {}
+        self._store(site)
+
+    def online(self) -> list[KnownSite]:
+        """Those that are linked up."""
+        return [site for site in self._sites.values() if site.online]
+
+    def with_table(self, table: str) -> list[KnownSite]:
+        """Those that have a table of this name, as far as they ever said."""
+        return [site for site in self._sites.values() if table in site.tables]
+
+    def waited_for(self, table: str) -> set[int]:
+        """The sites that a start waits for: those that are expected and may have the table, and those that have it."""
+        have = {site.number for site in self.with_table(table) if site.online}
+        may = {n for n in self._expected if not (tables := self._sites[n].tables) or table in tables}
+        return have | may
+
+    def take_writes(self) -> list[Write]:
+        """What must be stored since the last time."""
+        writes, self._writes = self._writes, []
+        return writes
+
+    def _store(self, site: KnownSite) -> None:
+        values = (site.number, site.name, json.dumps(site.tables), self._wall())
+        self._writes.append(("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", values))

@@ -100,7 +100,7 @@ class SiteAgent:
                 watch.asked.clear()
                 watch.offered = watch.counted = None
                 watch.repeats.forget()
-                watch.unsaid = list(watch.there)
+                watch.announced = 0
                 if watch.numbering is not None:
                     watch.numbering.forget()
 
@@ -292,7 +292,7 @@ class SiteAgent:
             before = data.keeper.closed
             closing = data.keeper.close_through(reached)
             for pane in closing[-HISTORY:]:  # a clock may leap over years
-                data.panes += data.keeper.vector(pane)[1]
+                data.close(pane)
             if len(closing) > HISTORY:
                 data.keeper.settle(closing[-HISTORY])
             if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
@@ -309,7 +309,7 @@ class SiteAgent:
         self.store.save(changes, batch=place, settled=settled)
         table.clock.saved()
         for data in here:
-            data.keeper.saved()
+            data.saved()
         for watch in self.watches.values():
             if watch.machine is not None and watch.data.key in moved:
                 self._speech.tell(watch, watch.catch_up())

@@ -176,7 +176,7 @@ def test_a_batch_without_watches_still_counts(spark: SparkSession) -> None:
 
 
 def test_one_watch_fails_alone(spark: SparkSession) -> None:
-    """Division by zero, infinity, sums beyond what can be multiplied, EACH, a column that is not there."""
+    """Division by zero, infinity, sums beyond what can be multiplied, a column that is not there, no list for EACH."""
     batch = SparkBatch(frame_of(spark, MANY), "time")
     texts = {
         "fine": ("x", "coalesce(x, 0)"),
@@ -186,7 +186,7 @@ def test_one_watch_fails_alone(spark: SparkSession) -> None:
         "missing": ("lost", "y"),
     }
     wanted = [(watch(each), (), SECOND) for each in texts.values()]
-    wanted.append((watch(sum_of("x"), grouping=ByMember("array(k)", "k")), (), SECOND))
+    wanted.append((watch(sum_of("x"), grouping=ByMember("k", "k")), (), SECOND))
     fine, *errors = batch.pane_outcomes(wanted)
     assert isinstance(fine, PaneDeltas)
     assert fine.sums.sum() == sum(k / 4 for k in range(40))
@@ -195,7 +195,7 @@ def test_one_watch_fails_alone(spark: SparkSession) -> None:
         "a row contributes infinity to far; leave such rows out with WHERE",
         "the values of large are too large to be added up; divide them by a power of ten",
         "there is no column named y; the columns are b, k, n, x, time",
-        "GROUP BY EACH(array(k)) cannot be watched live yet; replay it over recorded data",
+        "EACH needs a list and k is string",
     ]
     with pytest.raises(SentenceError, match="divides by zero"):
         batch.pane_deltas(wanted)

@@ -4,6 +4,9 @@ Watches with the same GROUP BY form a family. A family is one native aggregation
 by sub-panes of the greatest length that divides those of all its watches; a watch with WHERE adds up what its rows
 contribute and 0 for others; what two watches have in common is added up once. NumPy then cuts the result apart and
 puts the sub-panes together to those of each watch.
+
+Under GROUP BY EACH a row becomes several: one without a member, which adds what the row adds to groups whose member it
+lacks, and one for each of its members, which adds what it adds to that group beyond this.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from tacit.language.plan import ByKey, WatchPlan
+from tacit.functions.statistics import Statistic
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.pipelines.contributions import formatted, passing, value_text
-from tacit.pipelines.groups import group_columns, group_text
+from tacit.pipelines.groups import group_columns, group_text, member_key, member_texts
 from tacit.pipelines.parts import LARGEST
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.batches import PaneDeltas
@@ -29,6 +33,7 @@ __all__ = ["TIME", "Family", "Wanted", "check_values", "counts_of", "families", 
 
 TIME = "__tacit_t"  # the name of the column of times, in microseconds, that a batch has beside the user's
 _SUB, _TEXT = "__tacit_sub", "__tacit_text"
+_TEXTS = "__tacit_texts"
 _FINER_MAX = 16  # sub-panes are not cut into more pieces than this for the sake of one pass
 _ONE = ("1", "1D")
 
@@ -44,7 +49,7 @@ class Family:
     places: tuple[int, ...]  # of the members among all that were wanted
     sub_us: int
     counted: dict[str | None, str]  # WHERE -> how many rows pass it
-    summed: dict[tuple[str | None, str], str]  # (WHERE, contribution) -> its sum
+    summed: dict[tuple[str | None, str, str], str]  # (WHERE, present, absent) -> the sum of contributions
 
     def aggregate(self, base: DataFrame, *more: Column) -> DataFrame:
         """The one aggregation, with ``more`` aggregates over all rows of a sub-pane, those included that do not count.
@@ -59,20 +64,46 @@ class Family:
         keys = group_columns(grouping, sf.expr(" OR ".join(f"{name}_" for name in self.counted.values())))
         if keys:
             rows = rows.withColumns(keys)
+        totals = [f"count_if({name}_) AS {name}" for name in self.counted.values()]
+        if isinstance(grouping, ByMember):
+            return self._by_member(rows, grouping, totals, more)
         sums = [
             f"sum({value_text(text, f'{self.counted[where]}_')}) AS {name}"
-            for (where, text), name in self.summed.items()
+            for (where, text, _), name in self.summed.items()
         ]
-        totals = [f"count_if({name}_) AS {name}" for name in self.counted.values()]
         result = rows.groupBy(_SUB, *keys).agg(*map(sf.expr, (*totals, *sums)), *more)
         if isinstance(grouping, ByKey):
             result = result.withColumn(_TEXT, group_text(result, grouping))
         return result
 
+    def _by_member(
+        self, rows: DataFrame, grouping: ByMember, totals: Sequence[str], more: Sequence[Column]
+    ) -> DataFrame:
+        """The aggregation over rows and their members; ``more`` is over rows, and so beside no member."""
+        # Contributions are worked out once for a row, whatever the length of its list.
+        parts = [
+            f"{value_text(text, f'{self.counted[where]}_')} AS {name}{mark}"
+            for (where, present, absent), name in self.summed.items()
+            for mark, text in (("p", present), ("a", absent))
+        ]
+        texts = sf.concat(sf.array(sf.lit(None).cast("string")), member_texts(rows, grouping))
+        spread = rows.withColumn(_TEXTS, texts).selectExpr("*", *parts)
+        spread = spread.selectExpr("*", f"explode({_TEXTS}) AS {_TEXT}")
+        sums = [
+            f"sum(CASE WHEN {_TEXT} IS NULL THEN {name}a ELSE {name}p - {name}a END) AS {name}"
+            for name in self.summed.values()
+        ]
+        result = spread.groupBy(_SUB, _TEXT).agg(*map(sf.expr, (*totals, *sums)), *more)
+        known = {_SUB, _TEXT, *self.counted.values(), *self.summed.values()}
+        alone = {name: sf.when(sf.col(_TEXT).isNull(), sf.col(name)) for name in result.columns if name not in known}
+        return result.withColumns(alone) if alone else result
+
     def cut(self, table: pa.Table) -> list[PaneDeltas | InputError]:
         """What the aggregation says to each member: DataError where its sums are too large."""
         sub = table.column(_SUB).fill_null(0).to_numpy()
         group, keys = numbered(table.column(_TEXT)) if _TEXT in table.column_names else (np.zeros_like(sub), ("",))
+        if isinstance(self.members[0][0].grouping, ByMember):  # what has no text is what no member has
+            keys = (*map(member_key, keys), "")
         outcomes: list[PaneDeltas | InputError] = []
         for member in self.members:
             try:
@@ -89,8 +120,8 @@ class Family:
         (used,) = np.nonzero(rows)
         sums = np.empty((len(used), len(plan.statistics)))
         for index, each in enumerate(plan.statistics):
-            text = formatted(each.present, centres)
-            column = self.counted[plan.where] if text in _ONE else self.summed[plan.where, text]
+            text = _texts(plan, each, centres)
+            column = self.counted[plan.where] if text is None else self.summed[plan.where, *text]
             sums[:, index] = table.column(column).to_numpy()[used]
         check_values(plan, sums)
         return _put_together(sub[used] * self.sub_us // sub_us, group[used], rows[used], sums, keys)
@@ -113,14 +144,22 @@ def families(wanted: Sequence[Wanted]) -> list[Family]:
 
 def _family(members: Sequence[Wanted], places: Sequence[int], sub_us: int) -> Family:
     counted: dict[str | None, str] = {}
-    summed: dict[tuple[str | None, str], str] = {}
+    summed: dict[tuple[str | None, str, str], str] = {}
     for plan, centres, _ in members:
         counted.setdefault(plan.where, f"__tacit_n{len(counted)}")
         for each in plan.statistics:
-            text = formatted(each.present, centres)
-            if text not in _ONE:
-                summed.setdefault((plan.where, text), f"__tacit_s{len(summed)}")
+            text = _texts(plan, each, centres)
+            if text is not None:
+                summed.setdefault((plan.where, *text), f"__tacit_s{len(summed)}")
     return Family(tuple(members), tuple(places), sub_us, counted, summed)
+
+
+def _texts(plan: WatchPlan, statistic: Statistic, centres: tuple[float, ...]) -> tuple[str, str] | None:
+    """What rows add that have the member, and that have not; None where it is 1, so that their number is the sum."""
+    present = formatted(statistic.present, centres)
+    if isinstance(plan.grouping, ByMember):
+        return present, formatted(statistic.absent, centres)
+    return None if present in _ONE else (present, "")
 
 
 def counts_of(where: str | None) -> Column:

@@ -13,6 +13,7 @@ from tacit.protocols.messages import Report, Request
 from tacit.recording.replay import replay_recording
 from tacit.recording.stream import Recording
 from tacit.runtime.judge import Judge
+from tacit.runtime.site_watch import data_key
 from tests.runtime.live import Live, RecordedBatch
 from tests.runtime.recordings import recorded
 
@@ -63,6 +64,15 @@ def steady(first: int, end: int, names: str = "abcdefgh", each: int = 1) -> Rows
         for site in range(len(SITES))
         for k in range(each)
     ]
+
+
+def test_windows_are_shared_only_by_watches_that_add_the_same_to_all_groups() -> None:
+    """Of rows that have the member both add 1, and of rows that have not, one does."""
+    every = f"CREATE WATCH v AS SELECT m, COUNT_IF(TRUE) AS a FROM d {WINDOW} ALERT WHEN a > 40"
+    one, other = parse_watch(OFTEN), parse_watch(every)
+    assert [each.present for each in one.statistics] == [each.present for each in other.statistics]
+    assert data_key(one) != data_key(other)
+    assert data_key(one) == data_key(parse_watch(OFTEN.replace("> 40", "> 7")))
 
 
 def test_a_rare_member_is_not_even_named(tmp_path: Path) -> None:

@@ -41,3 +41,36 @@ def test_each_group_has_its_own_first_row() -> None:
     found = [(alert.update, alert.side, alert.group) for alert in report.alerts]
     assert found == [(0, "below", "p"), (2, "above", "p"), (3, "below", "q"), (4, "above", "q")]
     assert len(found) == report.crossings
+
+
+@pytest.mark.parametrize("step", ["event", "pane"])
+def test_a_member_is_spoken_of_from_its_first_row_on(step: str) -> None:
+    """More than 2 rows lack every member from the third on, the last member too, which is told with its first row."""
+    window = "WINDOW LAST 9 SECONDS EVERY 1 SECOND GROUP BY EACH(l) AS m"
+    plan = parse_watch(f"CREATE WATCH w AS SELECT m, COUNT_IF(NOT PRESENT) AS a FROM t {window} ALERT WHEN a > 2.5")
+    k = np.arange(7)
+    recording = Recording.from_arrays(
+        t=k * 1_000_000, site=k % 2, present=np.zeros((7, 1)), absent=np.ones((7, 1)),
+        members=[[0], [], [], [], [], [1], []], groups=("p", "q"),
+    )  # fmt: skip
+    report = replay_recording(plan, recording, step=step, verify=True).report
+    assert [(alert.group, alert.update, alert.side, alert.value) for alert in report.alerts] == [
+        ("p", 3, "above", 3.0),
+        ("q", 5, "above", 3.0),
+    ]
+    assert (report.missed, report.spurious) == (0, 0)
+
+
+@pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
+def test_a_tracked_value_of_a_member_is_told_with_its_first_row(protocol: str) -> None:
+    window = "WINDOW LAST 9 SECONDS EVERY 1 SECOND GROUP BY EACH(l) AS m"
+    plan = parse_watch(
+        f"CREATE WATCH w AS SELECT m, SUM(x) FILTER (WHERE NOT PRESENT) AS a FROM t {window} TRACK a WITHIN 1.5"
+    )
+    k = np.arange(6)
+    recording = Recording.from_arrays(
+        t=k * 1_000_000, site=k % 2, present=np.zeros((6, 1)), absent=np.full((6, 1), 2.0),
+        members=[[], [], [], [0], [], []], groups=("p",),
+    )  # fmt: skip
+    report = replay_recording(plan, recording, step="pane", protocol=protocol, verify=True).report
+    assert [(alert.update, alert.value) for alert in report.alerts] == [(3, 6.0), (4, 8.0), (5, 10.0)]

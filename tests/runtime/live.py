@@ -5,6 +5,7 @@ The same objects as live, joined by lists instead of streams. Everything that cr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,32 +46,44 @@ class RecordedBatch:
             drawn.append(float(finite[0]) if len(finite) else None)
         return tuple(drawn)
 
-    def _values(self, plan: WatchPlan, centres: Sequence[float]) -> np.ndarray:
+    def _values(self, plan: WatchPlan, centres: Sequence[float], absent: bool = False) -> np.ndarray:
         recording = self._recording
-        return shifted(recording.present[self._at], plan.shifts, np.array(recording.centres), np.array(centres))
+        rows = recording.absent if absent else recording.present
+        return shifted(rows[self._at], plan.shifts, np.array(recording.centres), np.array(centres))
 
-    def _keys(self) -> tuple[np.ndarray, tuple[str, ...]]:
-        if self._recording.group is None:
-            return np.zeros(len(self._at), dtype=np.int64), ("",)
-        return self._recording.group[self._at].astype(np.int64), self._recording.groups
+    def _entries(self, plan: WatchPlan, centres: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple]:
+        """Row (a place in ``_at``), group and values of every entry, and the keys of the groups."""
+        recording = self._recording
+        row, values = np.arange(len(self._at)), self._values(plan, centres)
+        if recording.member is not None:
+            sizes = np.diff(recording.member_ptr)[self._at]
+            absent = self._values(plan, centres, absent=True)
+            own = [recording.member[recording.member_ptr[at] : recording.member_ptr[at + 1]] for at in self._at]
+            group = np.concatenate([np.zeros(0, np.int64), *(np.append(0, each.astype(np.int64) + 1) for each in own)])
+            row = np.repeat(row, sizes + 1)
+            whole = group == 0
+            entries = np.where(whole[:, None], absent[row], (values - absent)[row])
+            return row, group, entries, ("", *(json.dumps([key]) for key in recording.groups))
+        if recording.group is None:
+            return row, np.zeros(len(self._at), dtype=np.int64), values, ("",)
+        return row, recording.group[self._at].astype(np.int64), values, recording.groups
 
     def pane_outcomes(self, wanted) -> list[PaneDeltas]:
         found = []
         for plan, centres, length in wanted:
-            group, keys = self._keys()
-            sub = self._recording.t[self._at] // length
+            row, group, values, keys = self._entries(plan, centres)
+            sub = self._recording.t[self._at][row] // length
             pairs, inverse = np.unique(np.stack([sub, group]), axis=1, return_inverse=True)
             rows = np.bincount(inverse, minlength=pairs.shape[1])
             sums = np.zeros((pairs.shape[1], len(plan.statistics)))
-            np.add.at(sums, inverse, self._values(plan, centres))
+            np.add.at(sums, inverse, values)
             found.append(PaneDeltas(pairs[0], pairs[1], rows, sums, keys))
         return found
 
     def row_block(self, plan, centres) -> RowBlock:
-        group, keys = self._keys()  # a recording is in order already, and its place in it stands for the hash
-        return RowBlock(
-            self._recording.t[self._at], self._at.astype(np.int64), group, self._values(plan, centres), keys
-        )
+        # A recording is in order already, and its place in it stands for the hash.
+        row, group, values, keys = self._entries(plan, centres)
+        return RowBlock(self._recording.t[self._at][row], self._at[row].astype(np.int64), group, values, keys)
 
     def sample(self, plan, centres, lo_us, hi_us, count) -> SampleRows:
         t = self._recording.t[self._at]
@@ -154,6 +167,13 @@ class Live:
         if name in self.numbers:
             self.coordinator.close(self.numbers.pop(name), self.now)
         self.start_site(name)
+
+    def cut(self, name: str) -> None:
+        """A site's link breaks: what is on its way is lost, until it is linked again."""
+        self.agents[name].link_down()
+        self.to_coordinator = [(who, frame) for who, frame in self.to_coordinator if who != name]
+        if name in self.numbers:
+            self.coordinator.close(self.numbers.pop(name), self.now)
 
     def link(self, name: str) -> None:
         (data,) = decode_frame(self.agents[name].opening())

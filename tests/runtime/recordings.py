@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.language.plan import ByKey, WatchPlan
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.recording.stream import Recording
 
 __all__ = ["recorded"]
@@ -20,26 +20,38 @@ def recorded(
 ) -> Recording:
     """What ``plan`` takes from rows that are in the order of time."""
     centres = [float(k + 1) for k in range(len(plan.centres))]  # any will do
-    texts = [each.present.format(*(f"{centre}D" for centre in centres)) for each in plan.statistics]
+    marks = [f"{centre}D" for centre in centres]
+    texts = [each.present.format(*marks) for each in plan.statistics]
     grouping = plan.grouping
-    assert grouping is None or isinstance(grouping, ByKey)
-    keys = () if grouping is None else grouping.expressions
+    lists: Sequence[Sequence[str]] = ()
+    if isinstance(grouping, ByMember):  # of a column of lists, which SQLite has not
+        lists = columns[grouping.expression]
+        columns = {name: column for name, column in columns.items() if name != grouping.expression}
+        texts += [each.absent.format(*marks) for each in plan.statistics]
+    keys = grouping.expressions if isinstance(grouping, ByKey) else ()
     found = _computed(columns, [plan.where or "1 = 1", *keys, *texts, *plan.centres])
     kept = np.array([bool(row[0]) for row in found])
     found = [row for row, keep in zip(found, kept, strict=True) if keep]
-    groups = group = None
-    if grouping is not None:
+    groups = group = members = absent = None
+    if isinstance(grouping, ByMember):
+        lists = [each for each, keep in zip(lists, kept, strict=True) if keep]
+        groups = sorted({name for each in lists for name in each})
+        members = [[groups.index(name) for name in each] for each in lists]
+    elif grouping is not None:
         labels = [", ".join("NULL" if part is None else str(part) for part in row[1 : 1 + len(keys)]) for row in found]
         groups = sorted(set(labels))
         group = [groups.index(label) for label in labels]
-    d, first = len(texts), 1 + len(keys)
-    numbers = np.array([row[first:] for row in found], dtype=np.float64).reshape(len(found), d + len(plan.centres))
+    d, first = len(plan.statistics), 1 + len(keys)
+    width = len(texts) + len(plan.centres)
+    numbers = np.array([row[first:] for row in found], dtype=np.float64).reshape(len(found), width)
+    if members is not None:
+        absent = numbers[:, d : 2 * d]
     recording = Recording.from_arrays(
-        t_us[kept], site[kept], numbers[:, :d], group=group, sites=sites, groups=groups, centres=centres,
-        statistics=[each.name for each in plan.statistics],
+        t_us[kept], site[kept], numbers[:, :d], absent=absent, group=group, members=members, sites=sites,
+        groups=groups, centres=centres, statistics=[each.name for each in plan.statistics],
     )  # fmt: skip
     mixed = np.arange(len(found), dtype=np.int64) * np.int64(0x9E3779B97F4A7C15 - (1 << 64))  # keys like hashes
-    return replace(recording, key=mixed, centred=numbers[:, d:])
+    return replace(recording, key=mixed, centred=numbers[:, len(texts) :])
 
 
 def _computed(columns: Mapping[str, Sequence[Any]], texts: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 
 SITES = ("s0", "s1", "s2", "s3")
-COLUMNS = {"k": "string", "x": "bigint", "y": "bigint"}
+COLUMNS = {"k": "string", "x": "bigint", "y": "bigint", "l": "array<string>"}
 GOALS = {
     "mean": "SELECT AVG(x) AS m FROM d {window} ALERT WHEN m > 8",
     "margin": "SELECT AVG(x) AS m FROM d WHERE y > 2 {window} ALERT WHEN m > 8 MARGIN 1",
@@ -28,6 +28,20 @@ GOALS = {
     "counts": "SELECT k, COUNT(*) AS m FROM d {window} GROUP BY k TRACK m WITHIN 5",
     "means": "SELECT k, AVG(x) AS m FROM d WHERE y > 2 {window} GROUP BY k ALERT WHEN m > 8 MARGIN 1",
     "sums": "SELECT k, SUM(x) AS m FROM d {window} GROUP BY k ALERT WHEN m > 20",
+}
+EACH = {
+    "gain": "SELECT m, INFORMATION_GAIN(x > 8, PRESENT) AS a FROM d {window} {each} ALERT WHEN a > 0.04",
+    "gains": "SELECT m, INFORMATION_GAIN(x > 8, PRESENT) AS a FROM d {window} {each} ALERT WHEN a > 0.05 MARGIN 0.02",
+    "often": "SELECT m, COUNT_IF(PRESENT) AS a FROM d WHERE y > 2 {window} {each} ALERT WHEN a > 9.5",
+    "seldom": "SELECT m, COUNT_IF(PRESENT) AS a FROM d {window} {each} ALERT WHEN a < 8.5 MARGIN 1.8",
+    "without": "SELECT m, COUNT_IF(NOT PRESENT) AS a FROM d {window} {each} ALERT WHEN a > 30.5",
+    "told": "SELECT m, SUM(x) FILTER (WHERE PRESENT) AS a FROM d {window} {each} TRACK a WITHIN 12.5",
+    "untold": "SELECT m, SUM(y) FILTER (WHERE NOT PRESENT) AS a FROM d {window} {each} TRACK a WITHIN 40.5",
+    "mean": "SELECT m, AVG(x) FILTER (WHERE PRESENT) AS a FROM d {window} {each} ALERT WHEN a > 8 MARGIN 1",
+    "share": "SELECT m, AVG(PRESENT) AS a FROM d {window} {each} ALERT WHEN a > 0.2",
+    "spread": "SELECT m, STDDEV(x) FILTER (WHERE PRESENT) AS a FROM d {window} {each} TRACK a WITHIN 1.03",
+    "all": "SELECT m, AVG(x) AS a FROM d {window} {each} ALERT WHEN a > 8",
+    "both": "SELECT m, COUNT_IF(PRESENT) AS a, AVG(x) AS b FROM d {window} {each} ALERT WHEN a > 4.5 AND b > 8",
 }
 WINDOWS = (
     "WINDOW LAST 60 SECONDS EVERY 5 SECONDS", "WINDOW LAST 60 SECONDS EVERY 7 SECONDS",
@@ -42,7 +56,7 @@ def story(
     rng = np.random.default_rng(seed)
     goal = GOALS[sorted(GOALS)[seed % len(GOALS)]] if goal is None else goal
     window = WINDOWS[int(rng.integers(len(WINDOWS)))]
-    sentence = f"CREATE WATCH w AS {goal.format(window=window)}"
+    sentence = f"CREATE WATCH w AS {goal.format(window=window, each='GROUP BY EACH(l) AS m')}"
     plan = parse_watch(sentence)
     n = int(rng.integers(50, 1500))
     t = np.sort(rng.integers(0, seconds, n)).astype(np.int64) * 1_000_000
@@ -51,6 +65,9 @@ def story(
         "x": (rng.integers(-5, 20, n) + t // (seconds * 200_000)).tolist(),
         "y": rng.integers(1, 9, n).tolist(),
     }
+    if "{each}" in goal:
+        names = rng.zipf(1.4, (n, 4)) % 23 + np.arange(n)[:, None] // 300  # new ones come, others go
+        columns["l"] = [[f"w{name}" for name in row[: rng.integers(5)]] for row in names]
     owners = rng.choice(len(SITES), n, p=rng.dirichlet(np.ones(len(SITES)))).astype(np.int32)
     recording = recorded(plan, t, owners, columns, SITES)
     protocol = str(rng.choice(["coordinator", "broadcast"]))
@@ -64,13 +81,19 @@ def story(
         name: batches_of(recording, k, np.sort(rng.integers(0, n // 2 + 1, int(rng.integers(batches)))).tolist(), end)
         for k, name in enumerate(SITES)
     }
-    crashes = rng.random() < 0.6
+    crashes, cuts = rng.random() < 0.6, "{each}" in goal
     while waiting := [name for name, queue in queues.items() if queue]:
         name = str(rng.choice(waiting))
         live.batch(name, queues[name].pop(0))
         live.pump(0.01)
+        for name in [each for each in SITES if each not in live.numbers]:
+            live.link(name)
         if crashes and rng.random() < 0.1:
             live.crash_coordinator() if rng.random() < 0.5 else live.crash_site(str(rng.choice(SITES)))
+        if cuts and rng.random() < 0.2:
+            live.cut(str(rng.choice(SITES)))
+    for name in [each for each in SITES if each not in live.numbers]:
+        live.link(name)
     for _ in range(seconds // 10):  # one round of messages resolves about one pane
         live.settle(10)
         settlement = live.coordinator.watches[1].settlement
@@ -95,6 +118,12 @@ def test_a_recording_that_comes_in_one_batch_is_walked_through_pane_by_pane(seed
     assert mine
 
 
+@pytest.mark.parametrize("seed", range(48))
+def test_live_is_replay_of_every_member_of_a_list(seed: int, tmp_path: Path) -> None:
+    mine, theirs = story(seed, tmp_path, EACH[sorted(EACH)[seed % len(EACH)]])
+    assert mine == theirs
+
+
 def test_a_condition_that_holds_of_no_rows_is_met_from_the_first_row_of_its_group_on(tmp_path: Path) -> None:
     mine, theirs = story(8, tmp_path, "SELECT k, SUM(x) AS m FROM d {window} GROUP BY k ALERT WHEN m < 20")
     assert mine == theirs
@@ -105,4 +134,12 @@ def test_a_condition_that_holds_of_no_rows_is_met_from_the_first_row_of_its_grou
 def test_live_is_replay_many_times(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 100):
         mine, theirs = story(seed, tmp_path / str(seed))
+        assert mine == theirs, f"seed {seed}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(3000, 5000, 100))
+def test_live_is_replay_of_every_member_many_times(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 100):
+        mine, theirs = story(seed, tmp_path / str(seed), EACH[sorted(EACH)[seed % len(EACH)]])
         assert mine == theirs, f"seed {seed}"

@@ -82,7 +82,7 @@ def any_message() -> st.SearchStrategy[Message]:
     head = st.tuples(sites, numbers, panes)
     return st.one_of(
         st.builds(Init, sites, panes, rows_of()),
-        st.builds(Report, sites, numbers, panes, numbers, rows_of()),
+        st.builds(Report, sites, numbers, panes, numbers, rows_of(), st.integers(0, 2**20)),
         st.builds(Request, sites, numbers, panes, group_sets()),
         st.builds(Reply, sites, numbers, panes, rows_of()),
         head.flatmap(lambda h: tabled(lambda g, t: AdjustSlack(*h, g, t))),

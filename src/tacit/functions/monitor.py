@@ -130,6 +130,19 @@ class Monitor:
         parts = [np.concatenate([old, new]) for old, new in zip(zones[:4], fresh[:4], strict=True)]
         return Zones(parts[0], parts[1].astype(np.int8), parts[2], parts[3], zones.trail, zones.work)
 
+    def grown_alike(self, zones: Zones, groups: int) -> Zones:
+        """The zones with room for more groups, up to this number; the new ones are like group 0."""
+        known = len(zones.answer)
+        if groups <= known:
+            return zones
+        parts = [np.concatenate([old, np.repeat(old[:1], groups - known, axis=0)]) for old in zones[:4]]
+        return Zones(parts[0], parts[1].astype(np.int8), parts[2], parts[3], zones.trail, zones.work)
+
+    def copy_first(self, zones: Zones, groups: IntArray) -> None:
+        """The zones of these groups become that of group 0."""
+        for table in zones[:4]:
+            table[groups] = table[0]
+
     def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray) -> None:
         """Move the groups to new estimates: answer, bounds and safe radius follow."""
         groups = np.ascontiguousarray(groups, dtype=np.int64)

@@ -15,17 +15,18 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.pipelines.contributions import DRAWS, centre_draws, centre_values, contribution, sample_key
 from tacit.pipelines.failures import one_sentence
-from tacit.pipelines.groups import group_columns, group_text
+from tacit.pipelines.groups import group_columns, group_text, member_key, member_texts
 from tacit.pipelines.order import row_hash
 from tacit.pipelines.pane_sums import SUB, TIME, Family, Wanted, check_values, counts_of, families, numbered
 from tacit.pipelines.time import TimeColumn, time_column, utc
-from tacit.vocabulary import FloatArray, InputError, SentenceError
+from tacit.vocabulary import FloatArray, InputError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 
 __all__ = ["Batch", "SparkBatch"]
@@ -127,7 +128,6 @@ class SparkBatch:
 
     def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
         """The median of a few values drawn by hash for each expression that is centred; None where there is none."""
-        _check_kept_live(plan)
         if not plan.centres:
             return ()
         with self._spoken():
@@ -142,27 +142,23 @@ class SparkBatch:
 
     def pane_outcomes(self, wanted: Sequence[Wanted]) -> list[PaneDeltas | InputError]:
         """What the batch adds to each watch; an error of one (a row divides by zero …) stands in its own place only."""
-        outcomes: list[PaneDeltas | InputError | None] = [None] * len(wanted)
-        fine = []
-        for place, (plan, _, _) in enumerate(wanted):
-            try:
-                _check_kept_live(plan)
-                fine.append(place)
-            except SentenceError as error:
-                outcomes[place] = error
-        found = families([wanted[place] for place in fine])
+        outcomes: dict[int, PaneDeltas | InputError] = {}
+        found = families(wanted)
         if self._passes + len(found) > _UNKEPT_PASSES:
             self.keep()
         for family in found:
-            for place, outcome in zip(family.places, self._outcomes(family), strict=True):
-                outcomes[fine[place]] = outcome
-        return [each for each in outcomes if each is not None]
+            outcomes.update(zip(family.places, self._outcomes(family), strict=True))
+        return [outcomes[place] for place in range(len(wanted))]
 
     def row_block(self, plan: WatchPlan, centres: tuple[float, ...]) -> RowBlock:
-        """The rows that pass WHERE, sorted by (time, hash); where both are equal, by what they contribute."""
-        _check_kept_live(plan)
+        """The rows that pass WHERE, sorted by (time, hash); where both are equal, by what they contribute.
+
+        Under GROUP BY EACH each row is followed by what it adds to the groups whose member it has.
+        """
         with self._spoken():
             rows = self._pass().withColumn(_HASH, self._hash()).where(counts_of(plan.where))
+            if isinstance(plan.grouping, ByMember):
+                return _member_block(rows, plan, plan.grouping, centres)
             if isinstance(plan.grouping, ByKey):
                 rows = rows.withColumns(group_columns(plan.grouping, sf.lit(True)))
                 rows = rows.withColumn(_TEXT, group_text(rows, plan.grouping))
@@ -183,7 +179,6 @@ class SparkBatch:
 
     def sample(self, plan: WatchPlan, centres: tuple[float, ...], lo_us: int, hi_us: int, count: int) -> SampleRows:
         """At most ``count`` rows, in the order of their sample keys."""
-        _check_kept_live(plan)
         with self._spoken():
             everyone = sf.lit(True)
             inside = (sf.col(TIME) >= lo_us) & (sf.col(TIME) < hi_us)
@@ -262,19 +257,39 @@ class SparkBatch:
 
 def _timed(table: pa.Table) -> int:
     """How many rows have a time, of an aggregation by sub-panes."""
-    return sum(table.filter(table.column(SUB).is_valid()).column("rows").to_pylist())
+    return sum(each for each in table.filter(table.column(SUB).is_valid()).column("rows").to_pylist() if each)
 
 
-def _check_kept_live(plan: WatchPlan) -> None:
-    if isinstance(plan.grouping, ByMember):
-        raise SentenceError(
-            f"GROUP BY EACH({plan.grouping.expression}) cannot be watched live yet", hint="replay it over recorded data"
-        )
+def _member_block(rows: DataFrame, plan: WatchPlan, grouping: ByMember, centres: tuple[float, ...]) -> RowBlock:
+    """Rows in order, each as an entry of no member and one of every member that it has."""
+    rows = rows.withColumns(group_columns(grouping, sf.lit(True)))
+    texts = sf.array_sort(member_texts(rows, grouping)).alias(_TEXT)
+    absent = _contributions(plan, centres, absent=True)
+    table = rows.select(TIME, _HASH, texts, *_contributions(plan, centres), *absent).toArrow()
+    t, hashes = table.column(TIME).to_numpy(), table.column(_HASH).to_numpy()
+    d = len(plan.statistics)
+    present, others = _matrix(table, 3, d), _matrix(table, 3 + d, d)
+    for values in (present, others):
+        check_values(plan, np.abs(values).sum(axis=0, keepdims=True))
+    lists = table.column(_TEXT)
+    sizes = pc.list_value_length(lists).to_numpy().astype(np.int64)
+    member, names = numbered(pc.list_flatten(lists))
+    ends = np.cumsum(sizes)
+    order = np.lexsort((hashes, t))  # rows alike in both are alike in all
+    row = np.repeat(order, sizes[order] + 1)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(sizes[order] + 1) - sizes[order] - 1, sizes[order] + 1)
+    whole = within == 0
+    group = np.full(len(row), len(names), dtype=np.int64)
+    group[~whole] = member[(ends - sizes)[row[~whole]] + within[~whole] - 1]
+    values = np.where(whole[:, None], others[row], (present - others)[row])
+    return RowBlock(t[row], hashes[row], group, values, (*map(member_key, names), ""))
 
 
-def _contributions(plan: WatchPlan, centres: tuple[float, ...]) -> list[Column]:
+def _contributions(plan: WatchPlan, centres: tuple[float, ...], *, absent: bool = False) -> list[Column]:
     everyone = sf.lit(True)  # WHERE has been asked before
-    return [contribution(each.present, centres, everyone).alias(f"p{i}") for i, each in enumerate(plan.statistics)]
+    texts = [each.absent if absent else each.present for each in plan.statistics]
+    letter = "a" if absent else "p"
+    return [contribution(text, centres, everyone).alias(f"{letter}{i}") for i, text in enumerate(texts)]
 
 
 def _matrix(table: pa.Table, first: int, width: int) -> FloatArray:

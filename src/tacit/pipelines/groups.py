@@ -28,6 +28,8 @@ __all__ = [
     "group_columns",
     "group_text",
     "key_columns",
+    "member_key",
+    "member_texts",
     "with_index",
 ]
 
@@ -69,10 +71,7 @@ def group_text(frame: DataFrame, grouping: ByKey) -> Column:
 def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
     """The distinct keys, or members, of rows that count."""
     if isinstance(grouping, ByMember):
-        kind = counting.schema[_LIST].dataType
-        if not isinstance(kind, st.ArrayType):
-            raise SentenceError(f"EACH needs a list and {grouping.expression} is {kind.simpleString()}")
-        _check_kind(kind.elementType, f"EACH({grouping.expression})")
+        _check_list(counting, grouping)
         typed = counting.select(sf.explode(_LIST).alias("value")).where(sf.col("value").isNotNull()).distinct()
         found = typed.orderBy("value").select(_text(typed, "value").alias("label")).toArrow()
         labels = tuple(dict.fromkeys(found.column("label").to_pylist()))
@@ -98,15 +97,30 @@ def attach_key(spark: SparkSession, frame: DataFrame, grouping: ByKey, groups: G
 
 def attach_members(frame: DataFrame, groups: Groups) -> DataFrame:
     """Adds the sorted numbers of the groups whose member the row has; the same member twice is one."""
-    kind = frame.schema[_LIST].dataType
-    assert isinstance(kind, st.ArrayType)
     numbers = sf.from_json(
         sf.lit(json.dumps({text: index for index, text in enumerate(groups.texts)})), "map<string,int>"
     )
-    texts = sf.transform(_LIST, lambda value: _plain(value, kind.elementType).cast("string"))
-    found = sf.transform(sf.filter(texts, lambda text: text.isNotNull()), lambda text: sf.try_element_at(numbers, text))
+    found = sf.transform(_texts(frame), lambda text: sf.try_element_at(numbers, text))
     known = sf.array_sort(sf.array_distinct(sf.filter(found, lambda number: number.isNotNull())))
     return frame.withColumn(MEMBERS, sf.coalesce(known, sf.array().cast("array<int>")))
+
+
+def member_texts(frame: DataFrame, grouping: ByMember) -> Column:
+    """The texts of a row's members, none twice; ``frame`` has the column of the list. A row that lacks a list has none.
+
+    Texts tell members apart as in a recording (:func:`attach_members`).
+    """
+    _check_list(frame, grouping)
+    return sf.coalesce(sf.array_distinct(_texts(frame)), sf.array().cast("array<string>"))
+
+
+def member_key(text: str) -> str:
+    """What a member is called between sites: as the one key of a GROUP BY is.
+
+    >>> member_key('a "b"')
+    '["a \\\\"b\\\\""]'
+    """
+    return json.dumps([text], ensure_ascii=False)
 
 
 def with_index(spark: SparkSession, frame: DataFrame, key: str, texts: tuple[str, ...], name: str) -> DataFrame:
@@ -115,6 +129,21 @@ def with_index(spark: SparkSession, frame: DataFrame, key: str, texts: tuple[str
     dictionary = spark.createDataFrame(pa.table({key: pa.array(texts, pa.string()), name: numbers}))
     joined = frame.join(sf.broadcast(dictionary), key, "left")
     return joined.withColumn(name, sf.coalesce(sf.col(name), sf.lit(GROUP_MISSING)).cast("int"))
+
+
+def _check_list(frame: DataFrame, grouping: ByMember) -> None:
+    kind = frame.schema[_LIST].dataType
+    if not isinstance(kind, st.ArrayType):
+        raise SentenceError(f"EACH needs a list and {grouping.expression} is {kind.simpleString()}")
+    _check_kind(kind.elementType, f"EACH({grouping.expression})")
+
+
+def _texts(frame: DataFrame) -> Column:
+    """The members of a row's list as texts, without NULL; NULL where there is no list."""
+    kind = frame.schema[_LIST].dataType
+    assert isinstance(kind, st.ArrayType)
+    texts = sf.transform(_LIST, lambda value: _plain(value, kind.elementType).cast("string"))
+    return sf.filter(texts, lambda text: text.isNotNull())
 
 
 def _check_kind(kind: st.DataType, text: str) -> None:

@@ -4,12 +4,15 @@ Watches with the same GROUP BY form a family. A family is one native aggregation
 by sub-panes of the greatest length that divides those of all its watches; a watch with WHERE adds up what its rows
 contribute and 0 for others; what two watches have in common is added up once. NumPy then cuts the result apart and
 puts the sub-panes together to those of each watch.
+
+Under GROUP BY EACH a row becomes several: one without a member, which adds what the row adds to groups whose member it
+lacks, and one for each of its members, which adds what it adds to that group beyond this.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +20,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from tacit.language.plan import ByKey, WatchPlan
+from tacit.functions.statistics import Statistic
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.pipelines.contributions import formatted, passing, value_text
-from tacit.pipelines.groups import group_columns, group_text
+from tacit.pipelines.groups import group_columns, group_text, member_key, member_texts
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.batches import LARGEST, PaneDeltas
 from tacit.vocabulary.calendar import iso_time
@@ -29,7 +33,7 @@ __all__ = ["SUB", "TIME", "Family", "Wanted", "check_values", "counts_of", "fami
 
 TIME = "__tacit_t"  # the name of the column of times, in microseconds, that a batch has beside the user's
 SUB = "__tacit_sub"  # the column of sub-panes that an aggregation has; NULL is that of the rows without a time
-_TEXT = "__tacit_text"
+_TEXT, _TEXTS = "__tacit_text", "__tacit_texts"
 _FINER_MAX = 16  # sub-panes are not cut into more pieces than this for the sake of one pass
 _ONE = ("1", "1D")
 
@@ -45,7 +49,7 @@ class Family:
     places: tuple[int, ...]  # of the members among all that were wanted
     sub_us: int
     counted: dict[str | None, str]  # WHERE -> how many rows pass it
-    summed: dict[tuple[str | None, str], str]  # (WHERE, contribution) -> its sum
+    summed: dict[tuple[str | None, str, str], str]  # (WHERE, present, absent) -> the sum of contributions
 
     def aggregate(self, base: DataFrame, *more: Column) -> DataFrame:
         """The one aggregation, with ``more`` aggregates over all rows of a sub-pane, those included that do not count.
@@ -62,21 +66,52 @@ class Family:
             rows = rows.withColumns(keys)
         else:
             keys = {}
-        sums = [f"sum({value_text(text, marks[where])}) AS {name}" for (where, text), name in self.summed.items()]
         totals = [
             f"count_if({marks[where]}) AS {name}" if where else f"count(*) AS {name}"
             for where, name in self.counted.items()
         ]
+        if isinstance(grouping, ByMember):
+            return self._by_member(rows, grouping, marks, totals, more)
+        sums = [f"sum({value_text(text, marks[where])}) AS {name}" for (where, text, _), name in self.summed.items()]
         result = rows.groupBy(SUB, *keys).agg(*map(sf.expr, (*totals, *sums)), *more)
         if isinstance(grouping, ByKey):
             result = result.withColumn(_TEXT, group_text(result, grouping))
         return result
+
+    def _by_member(
+        self,
+        rows: DataFrame,
+        grouping: ByMember,
+        marks: Mapping[str | None, str],
+        totals: Sequence[str],
+        more: Sequence[Column],
+    ) -> DataFrame:
+        """The aggregation over rows and their members; ``more`` is over rows, and so beside no member."""
+        # Contributions are worked out once for a row, whatever the length of its list.
+        parts = [
+            f"coalesce({value_text(text, marks[where])}, 0D) AS {name}{mark}"
+            for (where, present, absent), name in self.summed.items()
+            for mark, text in (("p", present), ("a", absent))
+        ]
+        texts = sf.concat(sf.array(sf.lit(None).cast("string")), member_texts(rows, grouping))
+        spread = rows.withColumn(_TEXTS, texts).selectExpr("*", *parts)
+        spread = spread.selectExpr("*", f"explode({_TEXTS}) AS {_TEXT}")
+        sums = [
+            f"sum(CASE WHEN {_TEXT} IS NULL THEN {name}a ELSE {name}p - {name}a END) AS {name}"
+            for name in self.summed.values()
+        ]
+        result = spread.groupBy(SUB, _TEXT).agg(*map(sf.expr, (*totals, *sums)), *more)
+        known = {SUB, _TEXT, *self.counted.values(), *self.summed.values()}
+        alone = {name: sf.when(sf.col(_TEXT).isNull(), sf.col(name)) for name in result.columns if name not in known}
+        return result.withColumns(alone) if alone else result
 
     def cut(self, table: pa.Table) -> list[PaneDeltas | InputError]:
         """What the aggregation says to each member: DataError where its sums are too large."""
         table = table.filter(table.column(SUB).is_valid())
         sub = table.column(SUB).to_numpy()
         group, keys = numbered(table.column(_TEXT)) if _TEXT in table.column_names else (np.zeros_like(sub), ("",))
+        if isinstance(self.members[0][0].grouping, ByMember):  # what has no text is what no member has
+            keys = (*map(member_key, keys), "")
         outcomes: list[PaneDeltas | InputError] = []
         for member in self.members:
             try:
@@ -93,8 +128,8 @@ class Family:
         (used,) = np.nonzero(rows)
         sums = np.empty((len(used), len(plan.statistics)))
         for index, each in enumerate(plan.statistics):
-            text = formatted(each.present, centres)
-            column = self.counted[plan.where] if text in _ONE else self.summed[plan.where, text]
+            text = _texts(plan, each, centres)
+            column = self.counted[plan.where] if text is None else self.summed[plan.where, *text]
             sums[:, index] = table.column(column).fill_null(0).to_numpy()[used]  # a sum of nothing is NULL
         check_values(plan, sums, sub[used] * self.sub_us)
         return _put_together(sub[used] * self.sub_us // sub_us, group[used], rows[used], sums, keys)
@@ -117,19 +152,27 @@ def families(wanted: Sequence[Wanted]) -> list[Family]:
 
 def _family(members: Sequence[Wanted], places: Sequence[int], sub_us: int) -> Family:
     counted: dict[str | None, str] = {}
-    summed: dict[tuple[str | None, str], str] = {}
+    summed: dict[tuple[str | None, str, str], str] = {}
     for plan, centres, _ in members:
         counted.setdefault(plan.where, f"__tacit_n{len(counted)}")
         for each in plan.statistics:
-            text = formatted(each.present, centres)
-            if text not in _ONE:
-                summed.setdefault((plan.where, text), f"__tacit_s{len(summed)}")
+            text = _texts(plan, each, centres)
+            if text is not None:
+                summed.setdefault((plan.where, *text), f"__tacit_s{len(summed)}")
     return Family(tuple(members), tuple(places), sub_us, counted, summed)
 
 
 def _floor_div(text: str, length: int) -> str:
     """Spark SQL of how often a length goes into a whole number, also below 0 and without a sum that may overflow."""
     return f"CASE WHEN {text} >= 0 THEN {text} div {length}L ELSE ({text} + 1L) div {length}L - 1L END"
+
+
+def _texts(plan: WatchPlan, statistic: Statistic, centres: tuple[float, ...]) -> tuple[str, str] | None:
+    """What rows add that have the member, and that have not; None where it is 1, so that their number is the sum."""
+    present = formatted(statistic.present, centres)
+    if isinstance(plan.grouping, ByMember):
+        return present, formatted(statistic.absent, centres)
+    return None if present in _ONE else (present, "")
 
 
 def counts_of(where: str | None) -> Column:

@@ -10,6 +10,9 @@ Two forms of the same algebra (ALGORITHMS.md, section 1):
 In both, D_i = m_i - m'_i - (w_i - w'_i) e + slack_i is the *drift mass*, m the sums; the middle term is 0 with fixed
 weights.
 Convexity: the sum of all D_i plus the collected state is the global vector, whenever the slacks sum to 0.
+
+With ``template`` (GROUP BY EACH) group 0 stands for every group that has no number yet: a new group begins as a copy of
+it, and in what a site says of all its groups those that are left out are like it. Without, they are 0.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import numpy as np
 from tacit.protocols.messages import Rows
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
-__all__ = ["Books", "estimate_of"]
+__all__ = ["Books", "estimate_of", "spelled_out"]
 
 _NO_WEIGHTS = np.empty(0)
 
@@ -40,11 +43,21 @@ def estimate_of(sums: FloatArray, weights: FloatArray | None) -> FloatArray:
         return np.asarray(total / np.cumsum(weights, axis=0)[-1][:, None])
 
 
+def spelled_out(rows: Rows, groups: IntArray) -> Rows:
+    """The rows, and that of group 0, which is the first of them, for these further groups too."""
+    many = len(groups)
+    weights = np.append(rows.weights, np.repeat(rows.weights[:1], many))
+    sums = np.concatenate([rows.sums, np.repeat(rows.sums[:1], many, axis=0)])
+    return Rows(np.concatenate([rows.groups, groups]), sums, weights)
+
+
 class Books:
     """Collected vectors, weights and slacks of n sites and G groups, as arrays."""
 
-    def __init__(self, sites: int, groups: int, dimension: int, *, weighted: bool = False) -> None:
-        self.weighted = weighted
+    def __init__(
+        self, sites: int, groups: int, dimension: int, *, weighted: bool = False, template: bool = False
+    ) -> None:
+        self.weighted, self.template = weighted, template
         self.collected: FloatArray = np.zeros((sites, groups, dimension))
         self.weights: FloatArray = np.zeros((sites, groups)) if weighted else np.ones((sites, groups))
         self.slack: FloatArray = np.zeros((sites, groups, dimension))
@@ -97,20 +110,36 @@ class Books:
         return Rows(groups, self.collected[site].copy(), weights)
 
     def collect_all(self, site: int, rows: Rows) -> None:
-        """Remember these rows as all that the site holds: what it left out is 0."""
-        self.collected[site] = self.slack[site] = 0.0
+        """Remember these rows as all that the site holds: what it left out is 0, or like group 0."""
+        if self.template and (not len(rows.groups) or rows.groups[0] != 0):
+            raise ProtocolError(f"site {site} left out the group that stands for all others")
+        self.collected[site] = rows.sums[0] if self.template else 0.0
+        self.slack[site] = 0.0
         if self.weighted:
-            self.weights[site] = 0.0
+            self.weights[site] = rows.weights[0] if self.template else 0.0
         self.collect(site, rows)
 
     def grow_groups(self, groups: int) -> None:
-        """Make room for groups up to this number; nobody holds anything of the new ones."""
+        """Make room for groups up to this number; nobody holds anything of the new ones, but what all groups have."""
         sites, known, dimension = self.collected.shape
-        if (more := groups - known) > 0:
-            self.collected = np.concatenate([self.collected, np.zeros((sites, more, dimension))], axis=1)
-            self.slack = np.concatenate([self.slack, np.zeros((sites, more, dimension))], axis=1)
-            fresh = np.zeros if self.weighted else np.ones
-            self.weights = np.concatenate([self.weights, fresh((sites, more))], axis=1)
+        if (more := groups - known) <= 0:
+            return
+        if self.template and known:
+            collected, slack, weights = (
+                np.repeat(table[:, :1], more, axis=1) for table in (self.collected, self.slack, self.weights)
+            )
+        else:
+            collected, slack = np.zeros((2, sites, more, dimension))
+            weights = np.zeros((sites, more)) if self.weighted else np.ones((sites, more))
+        self.collected = np.concatenate([self.collected, collected], axis=1)
+        self.slack = np.concatenate([self.slack, slack], axis=1)
+        self.weights = np.concatenate([self.weights, weights], axis=1)
+
+    def copy_template(self, site: int, groups: IntArray) -> None:
+        """What is known of group 0 at a site is known of these."""
+        self.collected[site, groups] = self.collected[site, 0]
+        self.weights[site, groups] = self.weights[site, 0]
+        self.slack[site, groups] = self.slack[site, 0]
 
     def grow(self, sites: int) -> None:
         """Make room for sites up to this number; new ones are not on the roster yet."""

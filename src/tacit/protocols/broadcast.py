@@ -51,10 +51,17 @@ class Cascade:
             self.versions = np.concatenate([self.versions, np.full(more, newest, dtype=np.int64)])
             self.available = np.concatenate([self.available, np.zeros(more, dtype=np.bool_)])
 
-    def grow_groups(self, groups: int) -> None:
-        """There are groups up to this number now; nobody has said anything of the new ones, so they are 0."""
+    def grow_groups(self, groups: int) -> tuple[Message, ...]:
+        """There are groups up to this number now; nobody has said anything of the new: they are 0, or like group 0.
+
+        No request of this protocol names groups, so there is none to be made anew.
+        """
         self.books.grow_groups(groups)
-        self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+        if self.books.template:
+            self.zones = self.monitor.grown_alike(self.zones, groups)
+        else:
+            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+        return ()
 
     def abandon(self) -> None:
         """Forget the collection under way; nothing it did so far has had an effect."""

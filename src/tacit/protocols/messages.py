@@ -51,13 +51,18 @@ class Init:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A site's drift left its zone at this pane (REP). ``version`` is the zone it was checked against."""
+    """A site's drift left its zone at this pane (REP). ``version`` is the zone it was checked against.
+
+    Under GROUP BY EACH the row of group 0 stands for all groups that had no number yet, as far as the site knew: it
+    knew of ``known`` numbers.
+    """
 
     site: int
     number: int
     pane: int
     version: int
     rows: Rows
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +70,7 @@ class Request:
     """The coordinator asks a site for its vector as of a pane (REQ). ``number`` pairs it with its reply.
 
     Without groups it asks for all that the site has, also those that the coordinator has never heard of; groups that
-    the reply leaves out are 0.
+    the reply leaves out are 0 (under GROUP BY EACH: like group 0).
     """
 
     site: int

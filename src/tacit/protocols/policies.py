@@ -29,8 +29,8 @@ class Policy(ABC):
     def renewed(self, groups: IntArray) -> None:  # noqa: B027
         """These groups have a new estimate: every drift is 0."""
 
-    def grow_groups(self, groups: int) -> None:  # noqa: B027
-        """There are groups up to this number now."""
+    def grow_groups(self, groups: int, *, alike: bool = False) -> None:  # noqa: B027
+        """There are groups up to this number now; the new ones are new, or ``alike``: as group 0 is."""
 
 
 class Random(Policy):
@@ -60,8 +60,8 @@ class LeastRecentlyUsed(Policy):
         self.used = _with_rows(self.used, site + 1)
         self.used[site, groups] = self.clock[0]
 
-    def grow_groups(self, groups: int) -> None:
-        self.used = _with_columns(self.used, groups)
+    def grow_groups(self, groups: int, *, alike: bool = False) -> None:
+        self.used = _with_columns(self.used, groups, alike)
 
 
 class MostOpposite(Policy):
@@ -85,9 +85,9 @@ class MostOpposite(Policy):
     def renewed(self, groups: IntArray) -> None:
         self.known[:, groups] = 0.0
 
-    def grow_groups(self, groups: int) -> None:
-        self.known = _with_columns(self.known, groups)
-        self.recency.grow_groups(groups)
+    def grow_groups(self, groups: int, *, alike: bool = False) -> None:
+        self.known = _with_columns(self.known, groups, alike)
+        self.recency.grow_groups(groups, alike=alike)
 
 
 def _with_rows(array: AnyArray, rows: int) -> AnyArray:
@@ -96,12 +96,15 @@ def _with_rows(array: AnyArray, rows: int) -> AnyArray:
     return array if more <= 0 else np.concatenate([array, np.zeros((more, *array.shape[1:]), dtype=array.dtype)])
 
 
-def _with_columns(array: AnyArray, columns: int) -> AnyArray:
-    """The array, with zeros added so that it has at least this many columns: groups may appear."""
+def _with_columns(array: AnyArray, columns: int, alike: bool) -> AnyArray:
+    """The array, with zeros or copies of the first added, so that it has so many columns: groups may appear."""
     more = columns - array.shape[1]
     if more <= 0:
         return array
-    return np.concatenate([array, np.zeros((len(array), more, *array.shape[2:]), dtype=array.dtype)], axis=1)
+    fresh = np.zeros((len(array), more, *array.shape[2:]), dtype=array.dtype)
+    if alike and array.shape[1]:
+        fresh[:] = array[:, :1]
+    return np.concatenate([array, fresh], axis=1)
 
 
 POLICIES = ("lru", "opposite", "random")

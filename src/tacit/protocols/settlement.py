@@ -17,14 +17,10 @@ first that all hold (for a backlog: the newest); panes in between are never publ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
-
 import numpy as np
 
-from tacit.protocols.broadcast import Cascade
-from tacit.protocols.members import NEVER, Members, Seen
+from tacit.protocols.books import spelled_out
+from tacit.protocols.members import NEVER, Seen
 from tacit.protocols.messages import (
     Broadcast,
     Heartbeat,
@@ -34,178 +30,25 @@ from tacit.protocols.messages import (
     Message,
     Reply,
     Report,
+    Rows,
 )
-from tacit.protocols.threshold import Balancer
-from tacit.vocabulary import Answer, FloatArray, ProtocolError, State
+from tacit.protocols.tenure import TRANSITIONS, Estate, Phase, Tenure
+from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
 _SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
 
-class Phase(Enum):
-    """What the coordinator waits for: a pane that all hold, all vectors, claims of the next pane, or some vectors."""
-
-    GATHERING = "gathering"
-    COLLECTING = "collecting"
-    SETTLING = "settling"
-    RESOLVING = "resolving"
-
-
-TRANSITIONS: dict[tuple[Phase, str], Phase] = {
-    (Phase.GATHERING, "every member holds the pane"): Phase.COLLECTING,
-    (Phase.COLLECTING, "the last awaited reply"): Phase.SETTLING,
-    (Phase.COLLECTING, "a member cannot answer"): Phase.GATHERING,
-    (Phase.SETTLING, "claims of the next pane"): Phase.SETTLING,
-    (Phase.SETTLING, "violations of the next pane"): Phase.RESOLVING,
-    (Phase.SETTLING, "the roster changes or the backlog is long"): Phase.GATHERING,
-    (Phase.RESOLVING, "the resolver has ended"): Phase.SETTLING,
-    (Phase.RESOLVING, "a member cannot answer"): Phase.SETTLING,
-}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Estate:
-    """Who counted, who left (in which session), and what was last collected: (sites, groups, d), (sites, groups)."""
-
-    roster: tuple[int, ...]
-    left: dict[int, int]
-    collected: FloatArray
-    weights: FloatArray
-
-
-class Settlement:
+class Settlement(Tenure):
     """Pure machine: messages and the time in, messages out.
 
     ``published`` receives every answer and is never read here: a process that runs for long takes them out of it.
     """
 
-    def __init__(
-        self,
-        resolver: Balancer | Cascade,
-        *,
-        expected: int,
-        begin: int = 0,
-        lease: float = 10.0,
-        resend: float = 1.0,
-        backlog: int = 50,
-    ) -> None:
-        self.resolver = resolver
-        self.phase = Phase.GATHERING
-        self.settled = begin - 1
-        self.published: list[Answer] = []
-        self.newest = NEVER  # the newest pane that any site has closed
-        self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
-        self._members = Members(resolver.books)
-        self._recollect = False
-        self._newest = False  # collect at the newest pane, not at the next one
-        self._pane = NEVER  # of the collection or resolution under way
-        self._asked = float("-inf")
-        self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
-        resolver.available[:] = False
-
-    def resume(
-        self, settled: int, roster: Iterable[int], sessions: Mapping[int, int], left: Mapping[int, int], now: float
-    ) -> None:
-        """Go on after a crash, over books that were kept: a resolution under way is begun again by the sites' reports.
-
-        Sites are given a lease to be heard of. What they claimed is forgotten; their heartbeats say it again.
-        """
-        books, members = self.resolver.books, sorted(roster)
-        self.settled, self._members.left = settled, dict(left)
-        self.resolver.grow(members[-1] + 1 if members else 0)
-        self._members.propose(members)
-        self.resolver.available[:] = False
-        self.resolver.available[members] = True
-        for site in members:
-            self._members.seen[site] = Seen(sessions.get(site, 0), now, NEVER, settled)
-            if sessions.get(site, 0) <= left.get(site, NEVER):
-                self._members.leaving.add(site)
-                self._recollect = True
-        if members:
-            groups = np.arange(len(self.resolver.zones.answer))
-            self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
-            self._expected, self.phase = 1, Phase.SETTLING
-            self.newest = max(self.newest, settled)
-            if not self.resolver.versions[members].all():  # nobody holds a zone of these yet
-                self._recollect = True
-
-    def succeed(self, estate: Estate, now: float) -> None:
-        """Take over from a settlement whose zones are of no use any more (the watch was altered, or paused).
-
-        Who counted goes on counting, with what was last collected of it, and is given a lease to be heard of; answers
-        come when all who are there have been asked anew.
-        """
-        books, members = self.resolver.books, list(estate.roster)
-        self.resolver.grow(len(estate.collected))
-        self.resolver.grow_groups(estate.collected.shape[1])
-        books.collected[: len(estate.collected), : estate.collected.shape[1]] = estate.collected
-        books.weights[: len(estate.weights), : estate.weights.shape[1]] = estate.weights
-        self.resolver.touched.update(members)
-        self.resume(self.settled, members, dict.fromkeys(members, -1), estate.left, now)
-
-    @property
-    def estate(self) -> Estate:
-        """What a successor starts from."""
-        books = self.resolver.books
-        return Estate(self.standing, self.left, books.collected.copy(), books.weights.copy())
-
-    @property
-    def standing(self) -> tuple[int, ...]:
-        """The sites that the last answer rests on: while all are asked anew, the roster before."""
-        if self.phase is Phase.COLLECTING:
-            return self._members.before
-        return self.roster
-
-    @property
-    def membership(self) -> int:
-        """Grows whenever the roster, a session or who left changes: then it must be stored anew."""
-        return self._members.version
-
-    @property
-    def sessions(self) -> dict[int, int]:
-        """The session of every site that is known."""
-        return {site: seen.session for site, seen in self._members.seen.items()}
-
-    @property
-    def left(self) -> dict[int, int]:
-        """The session in which each site that left did so."""
-        return dict(self._members.left)
-
-    def readmit(self, site: int) -> None:
-        """The site's process is there, on a new stream: that it was once sent away says nothing any more."""
-        if self._members.left.pop(site, None) is not None:
-            self._members.changed()
-
-    def expect(self, sites: int) -> None:
-        """A watch that has not begun yet waits for so many sites."""
-        if self.phase is Phase.GATHERING and not self.roster:
-            self._expected = sites
-
-    @property
-    def roster(self) -> tuple[int, ...]:
-        """The sites that count."""
-        return self._members.roster
-
-    @property
-    def stale(self) -> tuple[int, ...]:
-        """The sites that count and whose lease ran out."""
-        return self._members.stale
-
-    def heard(self, site: int) -> float:
-        """When the site last said anything of this watch."""
-        return self._members.seen[site].heard
-
-    @property
-    def state(self) -> State:
-        """What the answer would be called now."""
-        if self.stale:
-            return State.STALE
-        return State.VALID if self.phase is Phase.SETTLING else State.RESOLVING
-
-    def grow_groups(self, groups: int) -> None:
+    def grow_groups(self, groups: int) -> tuple[Message, ...]:
         """There are groups up to this number now; call it before the first message that names one of them."""
-        self.resolver.grow_groups(groups)
+        return self.resolver.grow_groups(groups)
 
     def receive(self, message: Message, now: float) -> tuple[Message, ...]:
         """One message from a site."""
@@ -346,6 +189,8 @@ class Settlement:
     def _report(self, report: Report, now: float) -> list[Message]:
         self._hear(report.site, now)
         self.resolver.books.check(report.rows)
+        if self.resolver.books.template and report.known <= report.rows.groups[-1]:
+            raise ProtocolError(f"site {report.site} reported a group whose number it does not know")
         seen = self._members.seen[report.site]
         if not self._members.counts(report.site):
             return []
@@ -428,12 +273,21 @@ class Settlement:
             self._newest = late
             self._become("the roster changes or the backlog is long")
             return []
-        reports = [(site, seen.report.rows) for site, seen in live if seen.report and seen.report.pane == pane]
+        reports = [
+            (site, self._reported(seen.report)) for site, seen in live if seen.report and seen.report.pane == pane
+        ]
         if not reports or any(seen.silent < pane and not seen.reports(pane) for _, seen in live):
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
         return self._resolved(self.resolver.start(pane, reports), now)
+
+    def _reported(self, report: Report) -> Rows:
+        """What a site reported, spelled out for groups of whose numbers it did not know."""
+        count, rows = len(self.resolver.zones.answer), report.rows
+        if not self.resolver.books.template or rows.groups[0] != 0 or report.known >= count:
+            return rows
+        return spelled_out(rows, np.arange(report.known, count))
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
         """What the resolver said; unless it still waits for replies, its pane is done."""

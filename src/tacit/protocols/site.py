@@ -11,16 +11,25 @@ blocked by, and leave until the coordinator has said it back.
 
 Groups may appear while the watch runs (``grow_groups``). One that nobody has told the coordinator of is 0 everywhere as
 far as the coordinator knows, and the site checks it against the zone around 0 like any other: a rare key costs nothing.
+
+Under GROUP BY EACH (``template``) a row counts in every group, so that nothing is 0: group 0 holds what all groups have
+that no row has the member of, and stands for every group that has no number at the coordinator. All that is said of
+group 0 holds of such a group, and the site checks its own vector of it against the zone of group 0. Two rules keep that
+true. A site that says its vector of group 0 has seen to it that every group of which its vector is another has a number
+(``must_be_named``). A group that gets its number (``name_groups``) is from then on what group 0 was; as messages come
+in order, it is so for everybody at the same place of what was said.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
 
-from tacit.functions.monitor import Monitor, Zones
-from tacit.protocols.books import Books, estimate_of
+from tacit.functions.monitor import Monitor
+from tacit.protocols.books import estimate_of
+from tacit.protocols.holdings import Holdings
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -62,7 +71,7 @@ TRANSITIONS: dict[tuple[Phase, str], tuple[Phase, ...]] = {
 }
 
 
-class Site:
+class Site(Holdings):
     """Pure machine: panes and messages in, messages out. The vectors are durable, the zone is not."""
 
     def __init__(
@@ -72,22 +81,18 @@ class Site:
         groups: int,
         *,
         weighted: bool = False,
+        template: bool = False,
         history: int = 10_000,
         begin: int = 0,
         session: int = 0,
     ) -> None:
-        self.site, self.monitor, self.weighted = site, monitor, weighted
+        super().__init__(monitor, groups, weighted=weighted, template=template)
+        self.site = site
         self.closed = begin - 1
         self.settled = begin - 1
         self.session = session
-        self._nowhere = np.nan if weighted else 0.0  # the estimate of a group that nobody holds anything of
         self._history = history
-        self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._reports = 0
-        self._groups = np.arange(groups)
-        self._zones: Zones
-        self._books: Books
-        self._told: tuple[FloatArray, FloatArray]
         self.forget_zone()
 
     def forget_zone(self) -> None:
@@ -98,24 +103,50 @@ class Site:
         self.silent = self.settled
         self.sites = 1
         self._blocked: Report | None = None
-        self._everyone: dict[int, Rows] | None = None
+        self._everyone = None
         self._forget_groups()
 
-    def grow_groups(self, groups: int) -> None:
-        """There are groups up to this number now."""
-        more = groups - len(self._groups)
-        if more <= 0:
-            return
-        self._groups = np.arange(groups)
-        self._zones = self.monitor.grown(self._zones, groups, self._nowhere)
-        self._books.grow_groups(groups)
-        if self.weighted:
-            sums, weights = self._told
-            nothing = np.full((more, self.monitor.dimension), np.nan)
-            self._told = np.concatenate([sums, nothing]), np.concatenate([weights, nothing[:, 0]])
-        if self._everyone is not None:
-            shape = (groups, self.monitor.dimension)
-            self._everyone = {site: _padded(rows, shape, self.weighted) for site, rows in self._everyone.items()}
+    def name_groups(self, groups: IntArray) -> None:
+        """These groups have numbers at the coordinator: group 0 does not stand for them any more.
+
+        A report that is under way says what it says of group 0 of them, too.
+        """
+        fresh = groups[~self._named[groups]]
+        self._named[groups] = True
+        blocked = self._blocked
+        if self.template and len(fresh) and blocked is not None and blocked.rows.groups[0] == 0:
+            self._blocked = replace(blocked, rows=self._rows(blocked.pane, self._violated(blocked.pane)))
+
+    def must_be_named(self, message: Message) -> IntArray:
+        """The groups that must have numbers before this is said, beside those that it names."""
+        if not self.stands_for_all(message):
+            return self._groups[:0]
+        assert isinstance(message, Report | Reply)
+        if message.pane not in self._vectors:
+            return self._groups
+        return np.flatnonzero(self._named | self._differs(message.pane))
+
+    def without_name(self, groups: IntArray) -> IntArray:
+        """Those of these groups that never had a number at the coordinator."""
+        return groups[~self._named[groups]]
+
+    def stands_for_all(self, message: Message) -> bool:
+        """Does the message say a vector that stands for all groups without a number?"""
+        if not (self.template and isinstance(message, Report | Reply)):
+            return False
+        return bool(len(message.rows.groups) and message.rows.groups[0] == 0)
+
+    def as_it_is_now(self, message: Message) -> Message:
+        """A report that waited, as it is to be said now."""
+        blocked = self._blocked
+        if isinstance(message, Report) and blocked is not None and blocked.number == message.number:
+            return blocked
+        return message
+
+    @property
+    def estimate_of_all(self) -> FloatArray:
+        """The estimate (1, d) of group 0, and so of all groups without a number."""
+        return self._zones.estimate[:1]
 
     @property
     def phase(self) -> Phase:
@@ -123,11 +154,6 @@ class Site:
         if self.version == 0:
             return Phase.WAITING
         return Phase.CHECKING if self._blocked is None else Phase.BLOCKED
-
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return len(self._groups)
 
     def close_pane(self, pane: int, sums: FloatArray, weights: FloatArray | None = None) -> tuple[Message, ...]:
         """The pane is complete and these are its window's sums, (groups, d); copied. Panes are closed in order.
@@ -206,24 +232,13 @@ class Site:
         """The slack of every group (groups, d), for checkers."""
         return np.asarray(self._books.slack[0])
 
-    def _rows(self, pane: int, groups: IntArray) -> Rows:
-        sums, weights = self._vector(pane)
-        return Rows(groups, sums[groups], weights[groups] if self.weighted else _NO_WEIGHTS)
-
-    def _vector(self, pane: int) -> tuple[FloatArray, FloatArray]:
-        """The sums and weights of a pane that is held; groups that came later were 0."""
-        sums, weights = self._vectors[pane]
-        if (more := len(self._groups) - len(sums)) > 0:
-            sums = np.concatenate([sums, np.zeros((more, sums.shape[1]))])
-            weights = np.concatenate([weights, np.zeros(more)]) if self.weighted else weights
-            self._vectors[pane] = sums, weights
-        return sums, weights
-
     def _answer(self, request: Request) -> tuple[Message, ...]:
         if request.pane not in self._vectors:
             return (self.hello(),)
         groups = request.groups
-        if len(groups) == 0:
+        if len(groups) == 0 and self.template:
+            groups = np.flatnonzero((self._groups == 0) | self._differs(request.pane))
+        elif len(groups) == 0:
             sums, weights = self._vector(request.pane)
             held = (sums != 0.0).any(axis=1)
             groups = np.flatnonzero(held | (weights != 0.0) if self.weighted else held)
@@ -254,25 +269,18 @@ class Site:
         self._fit(groups, snapshot.slacks)
         self._fit(groups, snapshot.estimates)
         self.sites = snapshot.sites
-        self._forget_groups()  # those that it does not name are 0
+        self._forget_groups()  # those that it does not name are 0, or like group 0
+        self._named = np.isin(self._groups, groups) | (self._groups == 0)
         if len(groups):
             self._books.collect(0, snapshot.collected)
             self._books.slack[0, groups] = snapshot.slacks
             self.monitor.refresh(self._zones, groups, snapshot.estimates)
         if snapshot.everyone is not None:
-            shape = (len(self._groups), self.monitor.dimension)
-            self._everyone = {site: _padded(rows, shape, self.weighted) for site, rows in snapshot.everyone}
+            self._everyone = {site: self._padded(rows) for site, rows in snapshot.everyone}
             if self.weighted and len(groups):
                 # There is no slack in this protocol: what was told is what was collected.
                 self._told[0][groups], self._told[1][groups] = snapshot.collected.sums, snapshot.collected.weights
         return self._zone_changed(snapshot.version, snapshot.pane)
-
-    def _forget_groups(self) -> None:
-        """No group is known to anyone: all are 0."""
-        count = len(self._groups)
-        self._zones = self.monitor.grown(self.monitor.zones(0), count, self._nowhere)
-        self._books = Books(1, count, self.monitor.dimension, weighted=self.weighted)
-        self._told = self._nothing_told()
 
     def _fit(self, groups: IntArray, table: FloatArray) -> None:
         if len(groups) == table.size == 0:
@@ -282,6 +290,7 @@ class Site:
 
     def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
         self.version, self.silent, self._blocked = version, pane, None
+        self._keep_alike()
         return self._go_on()
 
     def _go_on(self) -> tuple[Message, ...]:
@@ -310,30 +319,10 @@ class Site:
             told_sums, told_weights = self._told
             defined = (rows.weights > 0) & np.isfinite(self._zones.estimate).all(axis=1)
             ok = (ok & defined) | ((rows.sums == told_sums).all(axis=1) & (rows.weights == told_weights))
+        if self.template:  # group 0 speaks for those that are like it
+            ok |= ~(self._named | self._differs(pane))
         with np.errstate(invalid="ignore", divide="ignore"):
             drift = self._zones.estimate + (mass / rows.weights[:, None] if self.weighted else mass * self.sites)
         moved = np.flatnonzero(~ok & np.isfinite(drift).all(axis=1))
         ok[moved] = self.monitor.inside(self._zones, moved, drift[moved])
         return np.flatnonzero(~ok)
-
-    def _nothing_told(self) -> tuple[FloatArray, FloatArray]:
-        """What the coordinator is known to have accepted of each group: unknown, nan equals nothing."""
-        if not self.weighted:
-            return _NO_WEIGHTS, _NO_WEIGHTS
-        return np.full((len(self._groups), self.monitor.dimension), np.nan), np.full(len(self._groups), np.nan)
-
-    def _tell(self, pane: int, groups: IntArray) -> None:
-        """These groups' vectors at the pane took part in making the zone that came."""
-        if self.weighted:
-            sums, weights = self._vector(pane) if pane in self._vectors else self._nothing_told()
-            self._told[0][groups], self._told[1][groups] = sums[groups], weights[groups]
-
-
-def _padded(rows: Rows, shape: tuple[int, int], weighted: bool) -> Rows:
-    """The rows as tables of all groups; those that are not named are 0."""
-    sums, weights = np.zeros(shape), np.zeros(shape[0]) if weighted else _NO_WEIGHTS
-    if len(rows.groups):
-        sums[rows.groups] = rows.sums
-        if weighted:
-            weights[rows.groups] = rows.weights
-    return Rows(np.arange(shape[0]), sums, weights)

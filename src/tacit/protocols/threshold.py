@@ -6,6 +6,10 @@ monochromatic, one more site is asked for its vector *as of the same pane*; when
 once (``round_size``). On success the members' slacks are set so that each of their drifts is b; the sum of slacks stays
 0. When everyone has been asked and it still fails, the vectors are collected: a new estimate for all sites, slacks 0.
 
+Under GROUP BY EACH group 0 stands for all groups without a number. One that gets its number while group 0 is being
+resolved has been resolved so far just as group 0 has: it goes on from a copy, and who was asked for group 0 is asked
+for it, too.
+
 Many groups are resolved side by side: each has its own P', and everything that goes to one site in one round travels
 in one message. Violations of other panes wait until this resolution has ended; they are checked again then.
 
@@ -23,7 +27,7 @@ import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
-from tacit.protocols.books import Books
+from tacit.protocols.books import Books, spelled_out
 from tacit.protocols.messages import AdjustSlack, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
@@ -67,6 +71,20 @@ class _Resolution:
         self.awaited: dict[int, Request] = {}
         self.rows: dict[int, Rows] = {}  # replies to this round's requests
 
+    def add_alike(self, fresh: IntArray) -> None:
+        """Further groups, which are where group 0, the first one, is."""
+        many = len(fresh)
+        self.groups = np.concatenate([self.groups, fresh])
+        for name in ("open", "balanced", "reporters", "mass_sum", "moved", "held", "weight_sum"):
+            table = getattr(self, name)
+            setattr(self, name, np.concatenate([table, np.repeat(table[:1], many, axis=0)]))
+        for name in ("member", "sums", "weights", "mass"):
+            table = getattr(self, name)
+            setattr(self, name, np.concatenate([table, np.repeat(table[:, :1], many, axis=1)], axis=1))
+        for site, rows in self.rows.items():
+            if rows.groups[0] == 0:
+                self.rows[site] = spelled_out(rows, fresh)
+
 
 class _Collection:
     """Everyone is asked for everything, and there are new estimates whether or not it balances."""
@@ -109,11 +127,31 @@ class Balancer:
             self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
             self.available = np.concatenate([self.available, np.zeros(more, dtype=np.bool_)])
 
-    def grow_groups(self, groups: int) -> None:
-        """There are groups up to this number now; nobody has said anything of the new ones, so they are 0."""
+    def grow_groups(self, groups: int) -> tuple[Message, ...]:
+        """There are groups up to this number now; nobody has said anything of the new: they are 0, or like group 0.
+
+        Requests that must be made anew are returned.
+        """
+        known, template = len(self.zones.answer), self.books.template
         self.books.grow_groups(groups)
-        self.policy.grow_groups(groups)
-        self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+        self.policy.grow_groups(groups, alike=template)
+        if not template:
+            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+            return ()
+        self.zones = self.monitor.grown_alike(self.zones, groups)
+        resolution = self._resolution
+        if groups <= known or not isinstance(resolution, _Resolution) or resolution.groups[0] != 0:
+            return ()
+        fresh = np.arange(known, groups)
+        resolution.add_alike(fresh)
+        anew: list[Message] = []
+        for site, request in resolution.awaited.items():
+            if request.groups[0] == 0:
+                self.requests += 1
+                wider = Request(site, self.requests, resolution.pane, np.concatenate([request.groups, fresh]))
+                resolution.awaited[site] = wider
+                anew.append(wider)
+        return tuple(anew)
 
     def abandon(self) -> None:
         """Forget the resolution under way; nothing it did so far has had an effect."""

@@ -62,6 +62,8 @@ def physical_plan(
     present, absent = recording.present, recording.absent
     if measure is not None:
         present = shifted(present, plan.shifts, np.array(recording.centres), measure.centres)
+        if absent is not None:
+            absent = shifted(absent, plan.shifts, np.array(recording.centres), measure.centres)
     merged = _equal_columns(present, absent) if measure is None else None
     shape = vector_form(plan, merged=merged, form=form)
     kept, weights = list(shape.kept), None if shape.weights is None else list(shape.weights)
@@ -87,7 +89,7 @@ def first_measure(plan: WatchPlan, recording: Recording) -> Measure | None:
     A live watch whose first pane tells nothing of its later ones has poor centres. Whoever has all rows need not:
     centres that are far out are replaced, so that no digits are lost.
     """
-    if recording.key is None or recording.centred is None or recording.member is not None or not len(recording.t):
+    if recording.key is None or recording.centred is None or not len(recording.t):
         return None
     pane_us = int(plan.window.every.duration_us or SECOND_US)
     rows = slice(0, int(np.searchsorted(recording.t, (recording.t[0] // pane_us + 1) * pane_us)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
-from tacit.protocols._kernels import PER_KEY
+from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.recording.engine import Change
 from tacit.recording.observer import rows_come_and_go
 from tacit.recording.physical import Physical
@@ -85,7 +85,9 @@ def alerts_of(
 ) -> list[Alert]:
     """Every change of answer, in order. Before its first rows a condition counts as not met."""
     goal = physical.goal
-    if not isinstance(goal, Track):
+    if physical.mode == PER_MEMBER:
+        changes = _from_the_first_row(physical, updates, changes)
+    elif not isinstance(goal, Track):
         changes = _met_from_the_start(physical, updates, changes)
     expression = goal.expression if isinstance(goal, Comparison | Track) else physical.outputs[0][1]
     met = np.zeros(physical.groups, dtype=np.bool_)
@@ -137,6 +139,41 @@ def _met_from_the_start(physical: Physical, updates: Updates, changes: list[Chan
     found += changes[1:]
     found.sort(key=lambda change: change.update)  # stable
     return _last_of_each_update(found)
+
+
+def _from_the_first_row(physical: Physical, updates: Updates, changes: list[Change]) -> list[Change]:
+    """Under GROUP BY EACH a group has a value before its first row; it is spoken of from that row on.
+
+    What was said before is said with the first row, or if there is none, never: live nobody would know of the group.
+    Of a condition that is the estimate at which it came to be met.
+    """
+    if not len(updates.site):
+        return changes[:1]
+    ends = np.flatnonzero(updates.last)
+    added, _ = rows_come_and_go(physical, updates)
+    first = np.full(physical.groups, updates.steps, dtype=np.int64)
+    np.minimum.at(first, physical.member, np.repeat(added, np.diff(physical.pointer)))
+    initial = changes[0]
+    nothing = initial.sides if isinstance(physical.goal, Track) else np.full_like(initial.sides, NOT_MET)
+    found = [Change(-1, initial.groups, nothing, initial.estimates)]
+    at = np.append(ends, np.iinfo(np.int64).max)[first]  # the update at which each group is there
+    sides, estimates = initial.sides.copy(), initial.estimates.copy()
+    order = np.argsort(at, kind="stable")
+    done = 0
+    for change in [*changes[1:], None]:
+        until = np.iinfo(np.int64).max if change is None else change.update
+        while done < len(order) and at[order[done]] < until:
+            end = int(np.searchsorted(at[order], at[order[done]], side="right"))
+            come = np.sort(order[done:end])
+            found.append(Change(int(at[come[0]]), come, sides[come], estimates[come]))
+            done = end
+        if change is not None:
+            turned = (sides[change.groups] == MET) != (change.sides == MET)
+            which = slice(None) if isinstance(physical.goal, Track) else turned
+            sides[change.groups[which]], estimates[change.groups[which]] = change.sides[which], change.estimates[which]
+            here = at[change.groups] < change.update
+            found.append(Change(change.update, change.groups[here], change.sides[here], change.estimates[here]))
+    return found
 
 
 def _last_of_each_update(changes: list[Change]) -> list[Change]:

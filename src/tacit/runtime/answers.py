@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track, comparisons
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
 from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
@@ -26,6 +26,7 @@ from tacit.vocabulary.calendar import iso_time
 __all__ = ["Said", "Teller", "guarantee_of", "label_of", "side_of"]
 
 _UNSAID = -1
+_TEMPLATE = ""  # the key of the group that stands, under GROUP BY EACH, for all without rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,12 @@ class Teller:
     def __init__(self, plan: WatchPlan, shape: Shape, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
         self.plan, self.shape, self.lineage, self.pane_us = plan, shape, lineage, pane_us
         self.said = said  # by key
+        self._by_member = isinstance(plan.grouping, ByMember)
         goal = shape.form.goal
         self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         self._nothing = float(self.values(nowhere)[0])
+        self._of_nothing = Said(int(shape.monitor.answers(nowhere)[0]), self._nothing)
         self._side = array("q")  # what was last said, by the numbers of groups
         self._value = array("d")
 
@@ -58,7 +61,8 @@ class Teller:
     ) -> tuple[dict[str, tuple[int, Said]], list[dict[str, Any]]]:
         """What changed with this answer, by key, from which pane on, and the alerts that this makes.
 
-        ``there_from``: the pane from which each group is there; before it nothing is said of it.
+        ``there_from``: the pane from which each group is there; before it nothing is said of it. Under GROUP BY EACH
+        that is of one of which nothing else can be said than of the first group, which stands for all without rows.
         """
         values = self.values(answer.estimates) if len(answer.sides) else np.empty(0)
         tracks = isinstance(self.plan.goal, Track)
@@ -69,7 +73,11 @@ class Teller:
             key, side, current = keys[number], int(answer.sides[number]), float(values[number])
             before = self.said.get(key)
             pane = first
-            if before is None and there_from is not None:
+            if self._by_member and number == 0:
+                self._tell_template(first, Said(side, current), changed)
+                continue
+            differs = self._by_member and (side != answer.sides[0] or not _same(current, float(values[0])))
+            if before is None and there_from is not None and not differs:
                 pane = max(first, there_from.get(number, answer.pane + 1))
                 if pane > answer.pane:
                     continue
@@ -79,9 +87,21 @@ class Teller:
             met_before = before is not None and before.side == MET
             value_before = self._nothing if before is None else before.value
             if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
-                alerts.append(self._alert(pane, key, now))
+                alerts.append(self._alert(pane, key, now if before is not None else self._first_said(now, changed)))
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
+
+    def _tell_template(self, pane: int, now: Said, changed: dict[str, tuple[int, Said]]) -> None:
+        """Of what all groups are without rows, it is remembered where a condition came to be met or ceased to be."""
+        self._side[0], self._value[0] = now.side, now.value
+        if (self.said.get(_TEMPLATE, self._of_nothing).side == MET) != (now.side == MET):
+            changed[_TEMPLATE] = pane, now
+
+    def _first_said(self, now: Said, changed: Mapping[str, object]) -> Said:
+        """A condition that was met before the group had rows is told with the value at which it came to be."""
+        before = self.said.get(_TEMPLATE, self._of_nothing)
+        same = self._by_member and not isinstance(self.plan.goal, Track) and before.side == now.side == MET
+        return before if same and _TEMPLATE not in changed else now
 
     def _news(self, sides: IntArray, values: FloatArray, keys: Sequence[str]) -> list[int]:
         """The groups of which something else was said last, or nothing; there may be very many, and mostly none is."""

@@ -17,6 +17,7 @@ import numpy as np
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
 from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
+from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of
 from tacit.runtime.answers import label_of, side_of
@@ -83,7 +84,7 @@ class Judge:
     def _judge(self, store: Store, number: int, lineage: int, text: str, centres: bytes, units: bytes) -> Verdict:
         plan = parse_watch(text)
         shape = shape_of(plan, Measure(unpack(centres), unpack(units)))
-        said = _Said(store, lineage, shape)
+        said = _Said(store, lineage, shape, by_member=isinstance(plan.grouping, ByMember))
         wrong: list[str] = []
         judged = 0
         crossings: list[Crossing] = []
@@ -91,7 +92,7 @@ class Judge:
         spans = store.all("SELECT first, last, state, roster FROM spans WHERE watch = ? ORDER BY first", (number,))
         for first, last, state, roster in spans:
             for pane in range(first, last + 1):
-                truth = self._truth(number, pane, json.loads(roster), shape)
+                truth = self._truth(number, pane, json.loads(roster), shape, isinstance(plan.grouping, ByMember))
                 if truth is None:
                     continue
                 crossings += [(pane, key, met) for key, met in _crossings(shape, truth, before)]
@@ -106,16 +107,25 @@ class Judge:
                  for pane, key, met in crossings]  # fmt: skip
         return Verdict(plan.name, judged, tuple(wrong), len(crossings), len(alerts), tuple(_untold(named, told)))
 
-    def _truth(self, number: int, pane: int, roster: Sequence[int], shape: Shape) -> dict[str, FloatArray] | None:
-        """The global vector of every group, in the units of the data; None where a site's is not known."""
+    def _truth(
+        self, number: int, pane: int, roster: Sequence[int], shape: Shape, by_member: bool
+    ) -> dict[str, FloatArray] | None:
+        """The global vector of every group, in the units of the data; None where a site's is not known.
+
+        Under GROUP BY EACH the first that a site holds is its part of every group that it has no rows of.
+        """
         held = self._held[number].get(pane, {})
         if any(site not in held for site in roster):
             return None
         sums: dict[str, FloatArray] = {}
         total: dict[str, float] = {}
+        known = {site: self._keys[number, site][: held[site][2]] for site in roster}
+        everywhere = dict.fromkeys(key for site in roster for key in known[site][1:]) if by_member else {}
         for site in roster:
-            vectors, weights, count = held[site]
-            for group, key in enumerate(self._keys[number, site][:count]):
+            vectors, weights, _ = held[site]
+            places = {key: group for group, key in enumerate(known[site])}
+            for key in everywhere if by_member else known[site]:
+                group = places.get(key, 0)
                 sums[key] = sums.get(key, 0.0) + vectors[group]
                 total[key] = total.get(key, 0.0) + (1.0 if weights is None else float(weights[group]))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -127,7 +137,7 @@ class Judge:
 class _Said:
     """What was published of each group at each pane."""
 
-    def __init__(self, store: Store, lineage: int, shape: Shape) -> None:
+    def __init__(self, store: Store, lineage: int, shape: Shape, *, by_member: bool) -> None:
         self._shape = shape
         rows = store.all("SELECT key, pane, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
         self._changes: dict[str, list[tuple[int, int, float]]] = {}
@@ -136,7 +146,8 @@ class _Said:
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         goal = shape.form.goal
         expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
-        self._nothing = (int(shape.monitor.answers(nowhere)[0]), float(value(expression, nowhere * shape.scale)[0]))
+        side = NOT_MET if by_member else int(shape.monitor.answers(nowhere)[0])  # of whom nothing is said, none is met
+        self._nothing = (side, float(value(expression, nowhere * shape.scale)[0]))
 
     def wrong(self, pane: int, truth: Mapping[str, FloatArray]) -> list[tuple[str, str]]:
         found = []

@@ -11,6 +11,7 @@ import numpy as np
 from tacit.protocols.policies import LeastRecentlyUsed
 from tacit.protocols.settlement import Estate, Settlement
 from tacit.runtime.store import Write, pack, unpack
+from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["KeptBooks", "StoredBooks", "resume", "stored_estate"]
 
@@ -74,7 +75,7 @@ class KeptBooks:
         return [(_GROUPS, (self._number, number, keys[number])) for number in fresh]
 
 
-def stored_estate(row: Mapping[str, Any], books: StoredBooks) -> Estate | None:
+def stored_estate(row: Mapping[str, Any], books: StoredBooks, *, template: bool = False) -> Estate | None:
     """What a paused watch goes on from, if it ever ran."""
     roster = json.loads(row["roster"])
     if not roster:
@@ -85,7 +86,7 @@ def stored_estate(row: Mapping[str, Any], books: StoredBooks) -> Estate | None:
     collected = np.zeros((max(roster) + 1, groups, dimension))
     weights = np.zeros((max(roster) + 1, groups))
     for site, (vectors, heft) in known.items():
-        collected[site, : len(vectors)], weights[site, : len(heft)] = vectors, heft
+        collected[site], weights[site] = _padded(vectors, groups, template), _padded(heft, groups, template)
     return Estate(tuple(roster), _by_site(row["gone"]), collected, weights)
 
 
@@ -98,18 +99,29 @@ def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, n
     policy = getattr(resolver, "policy", None)
     for site, (collected, weights, slack, used) in books.items():
         known = unpack(collected)
-        groups = len(known)
+        groups, template = len(known), resolver.books.template
         resolver.books.collected[site, :groups] = known
         resolver.books.weights[site, :groups] = unpack(weights)
         resolver.books.slack[site, :groups] = unpack(slack)
+        if template:  # groups that got their numbers after this was stored are as group 0 was then
+            resolver.books.copy_template(site, np.arange(groups, resolver.books.collected.shape[1]))
         if isinstance(policy, LeastRecentlyUsed) and used is not None:
             policy.took_part(site, np.empty(0, dtype=np.int64), np.empty(0))
             recency = unpack(used)
-            policy.used[site, : len(recency)] = recency
+            policy.used[site] = _padded(recency, policy.used.shape[1], template)
     if isinstance(policy, LeastRecentlyUsed):
         policy.clock[0] = row["clock"]
     roster, sessions, left = json.loads(row["roster"]), _by_site(row["sessions"]), _by_site(row["gone"])
     settlement.resume(row["settled"], roster, sessions, left, now)
+
+
+def _padded(table: AnyArray, groups: int, template: bool) -> AnyArray:
+    """A table of so many groups: those that came later are 0, or as group 0 is."""
+    wider = np.zeros((groups, *table.shape[1:]), dtype=table.dtype)
+    if template and len(table):
+        wider[:] = table[0]
+    wider[: len(table)] = table
+    return wider
 
 
 def _by_site(text: str) -> dict[int, int]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from tacit.functions.goals import Track
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import Shape, shape_of
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
@@ -29,8 +28,10 @@ from tacit.runtime.answers import Said, Teller
 from tacit.runtime.checks import check_offer, check_panes, pane_max
 from tacit.runtime.kept_books import KeptBooks, StoredBooks, resume, stored_estate
 from tacit.runtime.pane_length import pane_length
+from tacit.runtime.spans import Spans
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack
+from tacit.runtime.tuning import Tuning
 from tacit.vocabulary import Answer, IntArray, ProtocolError, State
 from tacit.vocabulary.answers import MET
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
@@ -45,22 +46,6 @@ _log = logging.getLogger(__name__)
 
 Outbound = tuple[int, Message | Control]
 """To which site, what."""
-
-
-class Tuning:
-    """How patient a coordinator is; seconds and panes."""
-
-    def __init__(self, *, lease: float = 10.0, resend: float = 1.0, gather: float = 30.0, backlog: int = 600) -> None:
-        self.lease, self.resend, self.gather, self.backlog = lease, resend, gather, backlog
-
-
-@dataclass(slots=True)
-class _Span:
-    """Panes in a row that were answered in the same state by the same sites."""
-
-    first: int
-    last: int
-    kind: tuple[State, tuple[int, ...], tuple[int, ...]]
 
 
 class KeptWatch:
@@ -99,7 +84,10 @@ class KeptWatch:
         self._full_mark: tuple[int, int] | None = None
         self._all_full_from = -inf
         self._counted = False  # since they were last stored
-        self.keys: list[str] = list(keys) if plan.grouping is not None else [""]
+        # Under GROUP BY EACH the first group stands for all that have no number yet, and nothing is said of it.
+        self.keys: list[str] = list(keys) or ([] if isinstance(plan.grouping, ByKey) else [""])
+        self.by_member = isinstance(plan.grouping, ByMember)
+        self._given_keys = len(keys)
         self.settlement: Settlement | None = None
         self.shape: Shape | None = None
         self.teller: Teller | None = None
@@ -108,12 +96,13 @@ class KeptWatch:
         self.news = False  # something to show has changed since it was last looked at
         self._said = {} if said is None else said
         self._numbers = {key: number for number, key in enumerate(self.keys)}
-        # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
+        # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it; so it
+        # is under GROUP BY EACH, where every group has a value before its first row.
         self._there_from: dict[int, int] | None = None
         self._told: dict[int, int] = {}  # how many groups each site was told of, on its present link
         self._start = start
         self._writes: list[Write] = []
-        self._span: _Span | None = None
+        self._spans = Spans(number)
         self._books = KeptBooks(number)
         self.estate = estate  # of the watch under its last number, until this one goes on from it
         if measure is not None and begin is not None and status == "running":
@@ -159,8 +148,7 @@ class KeptWatch:
             case Name():
                 return self._name(site, message)
             case There():
-                self._note_there(site, message)
-                return []
+                return self._note_there(site, message)
             case Hello() | Heartbeat() if message.site != site:
                 raise ProtocolError(f"site {site} speaks in the name of site {message.site}")
         if self.settlement is None or not isinstance(message, Message):
@@ -275,7 +263,7 @@ class KeptWatch:
         shape = self.shape = shape_of(self.plan, self.measure)
         monitor, groups = shape.monitor, len(self.keys)
         nowhere = np.nan if shape.form.weighted else 0.0
-        books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted)
+        books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted, template=self.by_member)
         zones = monitor.grown(monitor.zones(0), groups, nowhere)
         resolver: Balancer | Cascade
         if self.protocol == "broadcast":
@@ -290,7 +278,8 @@ class KeptWatch:
         )  # fmt: skip
         self.teller = Teller(self.plan, shape, self.lineage, self.pane_us, self._said)
         nothing = monitor.answers(np.full((1, monitor.dimension), nowhere))[0]
-        if self.plan.grouping is not None and nothing == MET and not isinstance(self.plan.goal, Track):
+        met = self.plan.grouping is not None and nothing == MET and not isinstance(self.plan.goal, Track)
+        if met or self.by_member:
             self._there_from = {}
 
     def _after(self, messages: tuple[Message, ...]) -> list[Outbound]:
@@ -317,10 +306,11 @@ class KeptWatch:
         return out
 
     def _name(self, site: int, name: Name) -> list[Outbound]:
-        return self._tell_numbers(site) if self._number(site, name.keys) else []
+        anew = self._number(site, name.keys)
+        return [] if anew is None else [*self._tell_numbers(site), *anew]
 
-    def _number(self, site: int, keys: Sequence[str]) -> bool:
-        """Give numbers to groups; False when there are too many, and the watch ends of it."""
+    def _number(self, site: int, keys: Sequence[str]) -> list[Outbound] | None:
+        """Give numbers to groups, and say what others must then be asked anew; None when the watch ends of it."""
         if self.plan.grouping is None:
             raise ProtocolError(f"site {site} names groups of a watch that has none")
         for key in keys:
@@ -331,24 +321,28 @@ class KeptWatch:
                         f"it has more than {GROUPS_MAX:,} groups; DROP WATCH {name}, and group by something coarser or"
                         " narrow it down with WHERE"
                     )
-                    return False
+                    return None
                 self._numbers[key] = len(self.keys)
                 self.keys.append(key)
-        if self.settlement is not None:
-            self.settlement.grow_groups(len(self.keys))
-        return True
+        return [] if self.settlement is None else self._after(self.settlement.grow_groups(len(self.keys)))
 
-    def _note_there(self, site: int, there: There) -> None:
+    def _note_there(self, site: int, there: There) -> list[Outbound]:
         """A site has rows of these groups from this pane on."""
-        if self._number(site, there.keys) and self._there_from is not None:
-            for key in there.keys:
-                number = self._numbers[key]
-                self._there_from[number] = min(there.pane, self._there_from.get(number, there.pane))
+        anew = self._number(site, there.keys)
+        if anew is None:
+            return []
+        for key in there.keys if self._there_from is not None else ():
+            assert self._there_from is not None
+            number = self._numbers[key]
+            self._there_from[number] = min(there.pane, self._there_from.get(number, there.pane))
+        return [*self._tell_numbers(site), *anew] if self.by_member else anew
 
     def _check_groups(self, message: Message) -> None:
         rows = getattr(message, "rows", None)
         if rows is not None and len(rows.groups) and int(rows.groups[-1]) >= len(self.keys):
             raise ProtocolError("a message names a group that has no number yet")
+        if getattr(message, "known", 0) > len(self.keys):
+            raise ProtocolError("a message knows of more groups than there are")
 
     def count(self, site: int, counts: Counts) -> None:
         """What a site has seen of this watch so far."""
@@ -388,32 +382,15 @@ class KeptWatch:
             )
         self.alerts += alerts
         state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
-        kind = (state, answer.stale, answer.roster)
-        span = self._span
-        if span is None or span.kind != kind or span.last + 1 != first:
-            span = self._span = _Span(first, answer.pane, kind)
-        span.last = answer.pane
-        self._writes.append(
-            (
-                "INSERT OR REPLACE INTO spans VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    self.number,
-                    span.first,
-                    answer.pane,
-                    state.value,
-                    json.dumps(answer.stale),
-                    json.dumps(answer.roster),
-                ),
-            )
-        )
+        self._writes.append(self._spans.write(answer, state))
 
     def resume(self, row: Mapping[str, Any], books: StoredBooks, now: float) -> None:
         """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""
         self.full_from = {int(site): pane for site, pane in json.loads(row["full_from"]).items()}
-        self._books.know(len(self.keys))
+        self._books.know(self._given_keys)
         settlement = self.settlement
         if settlement is None or row["settled"] is None:
-            self.estate = stored_estate(row, books)
+            self.estate = stored_estate(row, books, template=self.by_member)
             return
         resume(settlement, row, books, now)
         if settlement.roster:

@@ -33,13 +33,14 @@ _UNKNOWN = -1
 class Numbering:
     """``local`` numbers of this site, ``shared`` ones of everybody."""
 
-    def __init__(self, number_of: Callable[[str], int]) -> None:
+    def __init__(self, number_of: Callable[[str], int], *, template: bool = False) -> None:
         self._number_of = number_of  # the local number of a key, given one if it has none
+        self._template = template
         self._shared: IntArray = np.empty(0, dtype=np.int64)  # by local number
         self._local: IntArray = np.empty(0, dtype=np.int64)  # by shared number
 
-    def learn(self, numbers: Numbers) -> None:
-        """The coordinator says which keys have which numbers."""
+    def learn(self, numbers: Numbers) -> IntArray:
+        """The coordinator says which keys have which numbers; their local numbers."""
         if numbers.first > len(self._local):
             raise ProtocolError("the coordinator left out the numbers of some groups")
         new = np.array([self._number_of(key) for key in numbers.keys], dtype=np.int64)
@@ -52,6 +53,7 @@ class Numbering:
         shared[: len(self._shared)] = self._shared
         shared[new] = np.arange(numbers.first, numbers.first + len(new))
         self._shared = shared
+        return new
 
     def forget(self) -> None:
         """The link is new: the coordinator will say all numbers again."""
@@ -62,7 +64,10 @@ class Numbering:
         """The local numbers of groups that the message names and that have no shared number."""
         if not isinstance(message, Report | Reply):
             return np.empty(0, dtype=np.int64)
-        groups = message.rows.groups
+        return self.without(message.rows.groups)
+
+    def without(self, groups: IntArray) -> IntArray:
+        """Those of these local numbers that have no shared one."""
         known = groups < len(self._shared)
         known[known] = self._shared[groups[known]] != _UNKNOWN
         return groups[~known]
@@ -70,7 +75,9 @@ class Numbering:
     def outward(self, message: Message) -> Message:
         """The message in shared numbers."""
         if isinstance(message, Report | Reply):
-            return replace(message, rows=_moved(message.rows, self._shared))
+            message = replace(message, rows=_moved(message.rows, self._shared))
+        if isinstance(message, Report) and self._template:
+            message = replace(message, known=len(self._local))
         return message
 
     def inward(self, message: Message) -> Message:

@@ -37,8 +37,8 @@ class PaneKeeper(WindowKeeper):
 
     sub_us: int
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
-        super().__init__(window, dimension, keys)
+    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
+        super().__init__(window, dimension, keys, template=template)
         self.sub_us = _sub_us(window, self.pane_us)
         length = int(window.duration_us or 0)
         rest = length % self.pane_us if window.kind == "time" else 0
@@ -51,11 +51,12 @@ class PaneKeeper(WindowKeeper):
     def add(self, deltas: PaneDeltas) -> Added:
         """Sums of a batch. Rows of closed panes are late: they are counted and dropped."""
         times = deltas.sub * self.sub_us
-        fresh, late = self._sort_out(times, deltas.rows)
+        rows = self._counted(deltas.group, deltas.keys, deltas.rows)
+        fresh, late = self._sort_out(times, rows)
         fresh &= deltas.rows > 0
         self._saw(times[fresh])
-        new = self._keep(deltas, fresh)
-        return Added(int(deltas.rows[fresh].sum()), late, new)
+        new = self._keep(deltas, rows, fresh)
+        return Added(int(rows[fresh].sum()), late, new)
 
     def _add_history(self, deltas: PaneDeltas, until_us: int) -> None:
         times = deltas.sub * self.sub_us
@@ -64,13 +65,13 @@ class PaneKeeper(WindowKeeper):
             wanted &= times >= until_us - int(self.window.duration_us or 0)
         elif self.window.kind == "since":
             wanted &= times >= period_start(np.array([until_us - 1]), self.window.unit or "day")[0]
-        self._keep(deltas, wanted)
+        self._keep(deltas, self._counted(deltas.group, deltas.keys, deltas.rows), wanted)
 
-    def _keep(self, deltas: PaneDeltas, which: BoolArray) -> tuple[str, ...]:
+    def _keep(self, deltas: PaneDeltas, counted: IntArray, which: BoolArray) -> tuple[str, ...]:
         if not which.any():
             return ()
         group, new = self._groups.local(deltas.group[which], deltas.keys)
-        sub, rows, sums = deltas.sub[which], deltas.rows[which], deltas.sums[which]
+        sub, rows, sums = deltas.sub[which], counted[which], deltas.sums[which]
         piece = self._piece(sub * self.sub_us)
         order = np.lexsort((sub, group, piece))
         piece, group, rows, sums = _added_up(piece[order], group[order], rows[order], sums[order])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.language.altering import altered
-from tacit.language.plan import ByMember, WatchPlan
+from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import (
@@ -119,10 +119,6 @@ class _Stage:
     def _create(self, plan: WatchPlan) -> None:
         if plan.name.casefold() in self._watches:
             raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
-        if isinstance(plan.grouping, ByMember):
-            raise SentenceError(
-                "GROUP BY EACH can be replayed but not yet kept live", hint="group by a column, or use tacit replay"
-            )
         for site, tables in self._tables.items():
             if plan.table in tables:
                 try:

@@ -74,7 +74,8 @@ def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
         return []
     tracks = isinstance(watch.plan.goal, Track)
     rows = []
-    for key, said in list(watch.said.items())[:GROUPS_SHOWN]:
+    spoken_of = [(key, said) for key, said in watch.said.items() if key or not watch.by_member]
+    for key, said in spoken_of[:GROUPS_SHOWN]:
         row: dict[str, Any] = {"value": said.value if np.isfinite(said.value) else None}
         if not tracks:
             row["side"] = side_of(watch.plan, said.side)

@@ -3,6 +3,8 @@
 Rows are in order of (time, hash). Rows of open panes wait; when a pane closes, its rows get their numbers, and the
 window at its end is the last n rows so far, or, with EVERY k ROWS, those up to the last multiple of k. A window of n
 rows is cut at the multiple of n inside it. What steps by rows is looked at by the clock, in panes of a second.
+
+Under GROUP BY EACH a row is several entries of the log, that of group 0 first (``row_places.py``).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 from tacit.language.plan import Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
+from tacit.runtime.row_places import RowPlaces
 from tacit.runtime.window_keeper import Added, WindowKeeper
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import RowBlock
@@ -28,8 +31,8 @@ Block = tuple[IntArray, IntArray, IntArray, FloatArray]  # time, hash, group, va
 class RowKeeper(WindowKeeper):
     """Windows of rows, kept row by row."""
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
-        super().__init__(window, dimension, keys)
+    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
+        super().__init__(window, dimension, keys, template=template)
         self._open: list[Block] = []
         self._blocks: list[tuple[int, int]] = []  # of every saved block: its last time and its number, as a heap
         self._next_block = 0
@@ -38,9 +41,10 @@ class RowKeeper(WindowKeeper):
 
     def add(self, deltas: RowBlock) -> Added:
         """Rows of a batch. Rows of closed panes are late: they are counted and dropped."""
-        fresh, late = self._sort_out(deltas.t)
+        rows = self._counted(deltas.group, deltas.keys, np.ones_like(deltas.group))
+        fresh, late = self._sort_out(deltas.t, rows)
         self._saw(deltas.t[fresh])
-        return Added(int(np.count_nonzero(fresh)), late, self._keep(deltas, fresh))
+        return Added(int(rows[fresh].sum()), late, self._keep(deltas, fresh))
 
     def full_from(self) -> int | None:
         """The first pane at whose end the window holds all the rows it may; of everything, the start."""
@@ -49,7 +53,8 @@ class RowKeeper(WindowKeeper):
     def _add_history(self, deltas: RowBlock, until_us: int) -> None:
         wanted = deltas.t < until_us
         self._keep(deltas, wanted)
-        self._history += int(np.count_nonzero(wanted))
+        rows = self._counted(deltas.group, deltas.keys, np.ones_like(deltas.group))
+        self._history += int(rows[wanted].sum())
         if self._history >= self._rows_when_full():
             self._full = until_us // self.pane_us
 
@@ -71,10 +76,14 @@ class RowKeeper(WindowKeeper):
         block = _joined(self._open)
         rest, (t, _, group, values) = _split(block, end_us)
         self._open = [rest] if len(rest[0]) else []
-        self._log.append(t, group, np.ones(len(t), dtype=np.int64), values)
+        rows = (group == 0).astype(np.int64) if self.template else np.ones(len(t), dtype=np.int64)
+        if self.template:
+            self._places.append(self._log.end + np.flatnonzero(rows))
+        self._log.append(t, group, rows, values)
         full = self._rows_when_full()
-        if self._full is None and self.window.kind == "rows" and self._log.end >= full:
-            self._full = int(self._log.at(full - 1, full)[0]) // self.pane_us
+        if self._full is None and self.window.kind == "rows" and self._row_at(np.array([self._log.end]))[0] >= full:
+            place = int(self._place_of(np.array([full - 1]))[0])
+            self._full = int(self._log.at(place, place + 1)[0]) // self.pane_us
 
     def _rows_when_full(self) -> int:
         rows, step = int(self.window.rows or 0), self.window.every.rows or 1
@@ -96,19 +105,33 @@ class RowKeeper(WindowKeeper):
             self._saw(block[0][stays])
 
     def _ranges(self, panes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        hi = self._log.find((panes + 1) * self.pane_us)
+        hi = self._row_at(self._log.find((panes + 1) * self.pane_us))
         if self.window.every.rows is not None:
             hi = hi // self.window.every.rows * self.window.every.rows
         if self.window.kind == "all":
             lo = np.zeros_like(hi)
-            return lo, lo, hi
+            return lo, lo, self._place_of(hi)
         rows = int(self.window.rows or 1)
-        return np.maximum(hi - rows, 0), hi // rows * rows, hi
+        return self._place_of(np.maximum(hi - rows, 0)), self._place_of(hi // rows * rows), self._place_of(hi)
+
+    def _row_at(self, places: IntArray) -> IntArray:
+        """How many rows there are before these places of the log, since the first one."""
+        return self._places.rows_before(places) if self.template else places
+
+    def _place_of(self, rows: IntArray) -> IntArray:
+        """Where in the log these rows begin, by their numbers."""
+        return self._places.of(rows, self._log.end) if self.template else rows
+
+    def _new_log(self, front: int) -> None:
+        super()._new_log(front)
+        self._places = RowPlaces()
 
     def _dropped(self, lo: int, hi: int) -> None:
         stays_us = int(self._log.at(hi, hi + 1)[0]) if hi < self._log.end else (self.open_from_us or 0)
         while self._blocks and self._blocks[0][0] < stays_us:
             self._pieces.delete(f"rows/{heapq.heappop(self._blocks)[1]}")
+        if self.template:
+            self._places.drop_before(hi)
 
     def _more_meta(self) -> dict[str, Any]:
         return {
@@ -117,10 +140,12 @@ class RowKeeper(WindowKeeper):
             "full": self._full,
             "front": self._log.front,
             "end": self._log.end,
+            **({"front_row": self._places.first} if self.template else {}),
         }
 
     def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
         self._next_block, self._history, self._full = meta["next_block"], meta["history"], meta["full"]
+        self._places = RowPlaces(meta.get("front_row", 0))
         for number in sorted(int(key.removeprefix("rows/")) for key in saved if key.startswith("rows/")):
             (t, hashes, group), values = unpack_arrays(f"rows/{number}", saved[f"rows/{number}"], 3, self.dimension)
             self._groups.check(group)

@@ -104,7 +104,7 @@ class SiteAgent:
                 watch.asked.clear()
                 watch.offered = watch.counted = None
                 watch.repeats.forget()
-                watch.unsaid = list(watch.there)
+                watch.announced = 0
                 if watch.numbering is not None:
                     watch.numbering.forget()
 
@@ -301,7 +301,7 @@ class SiteAgent:
                 until, data.held = paced(data.keeper, self._book.machines(data), reached, HISTORY)
             closing = data.keeper.close_through(until)
             for pane in closing[-HISTORY:]:  # a clock may leap over years
-                data.panes += data.keeper.vector(pane)[1]
+                data.close(pane)
             if len(closing) > HISTORY:
                 data.keeper.settle(closing[-HISTORY])
             if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
@@ -318,7 +318,7 @@ class SiteAgent:
         self.store.save(changes, batch=place, settled=settled)
         table.clock.saved()
         for data in here:
-            data.keeper.saved()
+            data.saved()
         for watch in list(self.watches.values()):
             if watch.machine is not None and watch.data.key in moved:
                 self._catch_up(watch)

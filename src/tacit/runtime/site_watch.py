@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.functions.goals import Track
 from tacit.functions.statistics import shifted
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import SAMPLE, Shape, shape_of
 from tacit.protocols.messages import Message
 from tacit.protocols.site import Site
@@ -20,7 +20,7 @@ from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays,
 from tacit.runtime.numbering import Numbering
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
-from tacit.vocabulary import DataError, FloatArray
+from tacit.vocabulary import BoolArray, DataError, FloatArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.batches import LARGEST, PaneDeltas, RowBlock, SampleRows
 from tacit.vocabulary.calendar import iso_time
@@ -30,6 +30,8 @@ __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of
 
 Witness = Callable[[int, int, int, FloatArray, FloatArray | None, Sequence[str]], None]
 """Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (runtime/judge.py)."""
+
+_THERE = "there/"
 
 HISTORY = 10_000
 """So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
@@ -41,6 +43,8 @@ def data_key(plan: WatchPlan) -> str:
         plan.table, plan.where, [each.present for each in plan.statistics], plan.centres,
         None if plan.grouping is None else [type(plan.grouping).__name__, asdict(plan.grouping)], asdict(plan.window),
     ]  # fmt: skip
+    if isinstance(plan.grouping, ByMember):
+        story.append([each.absent for each in plan.statistics])
     return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -50,7 +54,11 @@ def scope_of(key: str) -> str:
 
 
 class WatchData:
-    """Windows of the statistics of a plan, the number of rows as one more, and what a start needs to know."""
+    """Windows of the statistics of a plan, the number of rows as one more, and what a start needs to know.
+
+    Under GROUP BY EACH the first group, whose key is the empty text, holds what rows add to groups whose member they
+    lack, and every other group what its rows add to it beyond that; the last statistic counts its rows.
+    """
 
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self.plan, self.key = plan, data_key(plan)
@@ -61,12 +69,17 @@ class WatchData:
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
         self.held = bool(saved)  # panes are held back (pacing.py), or were before a restart
+        self.there: list[tuple[int, int]] = []  # groups, and the first pane that was closed with rows of it
+        self._is_there: BoolArray = np.zeros(0, dtype=np.bool_)  # by group
+        self._there_saved = self._there_handed = 0
+        self.by_member = isinstance(plan.grouping, ByMember)
         dimension = len(plan.statistics) + 1
         if saved:
-            self.keeper: WindowKeeper = restore_keeper(plan.window, dimension, saved)
+            self.keeper: WindowKeeper = restore_keeper(plan.window, dimension, saved, template=self.by_member)
             self._restore(saved)
         else:
-            self.keeper = window_keeper(plan.window, dimension, () if plan.grouping is not None else ("",))
+            keys = () if isinstance(plan.grouping, ByKey) else ("",)
+            self.keeper = window_keeper(plan.window, dimension, keys, template=self.by_member)
 
     @property
     def scope(self) -> str:
@@ -95,13 +108,43 @@ class WatchData:
 
     def add(self, deltas: PaneDeltas | RowBlock) -> None:
         """Rows of a batch."""
-        added = self.keeper.add(_with_rows(deltas))
+        added = self.keeper.add(self._with_rows(deltas))
         self.events += added.rows
         self.late += added.late
 
     def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
         """History before the start."""
-        self.keeper.backfill(_with_rows(deltas), until_us)
+        self.keeper.backfill(self._with_rows(deltas), until_us)
+
+    def close(self, pane: int) -> None:
+        """A pane was closed in the windows: count it, and note the groups that are there with it."""
+        sums, changed = self.keeper.vector(pane)
+        self.panes += changed
+        if self.plan.grouping is None:
+            return
+        more = len(sums) - len(self._is_there)
+        self._is_there = np.append(self._is_there, np.zeros(more, dtype=np.bool_))
+        fresh = (sums[:, -1] > 0.0) & ~self._is_there
+        fresh[:1] &= not self.by_member  # which is no group of its own
+        self._is_there |= fresh
+        self.there += [(group, pane) for group in np.flatnonzero(fresh).tolist()]
+
+    def whole(self, sums: FloatArray) -> FloatArray:
+        """The windows' sums of every group, from what is kept of it."""
+        if not self.by_member:
+            return sums
+        whole: FloatArray = sums + sums[0]
+        whole[0] = sums[0]
+        whole[:, -1] = sums[0, -1]  # every row counts in every group
+        return whole
+
+    def _with_rows(self, deltas: PaneDeltas | RowBlock) -> PaneDeltas | RowBlock:
+        """The number of rows as the last statistic: it is the weight of watches that average over all rows."""
+        if isinstance(deltas, RowBlock):
+            values = np.concatenate([deltas.values, np.ones((len(deltas.t), 1))], axis=1)
+            return RowBlock(deltas.t, deltas.hash, deltas.group, values, deltas.keys)
+        sums = np.concatenate([deltas.sums, deltas.rows[:, None].astype(np.float64)], axis=1)
+        return PaneDeltas(deltas.sub, deltas.group, deltas.rows, sums, deltas.keys)
 
     def add_sample(self, first: int, sample: SampleRows) -> None:
         """Rows of the first pane; those with the least keys are kept."""
@@ -128,7 +171,17 @@ class WatchData:
         if self.sample is not None:
             table = np.concatenate([self.sample.values, self.sample.centres], axis=1)
             changes.append(Change("sample", pack_arrays((self.sample.keys,), table)))
+        if self._there_saved < len(self.there):
+            groups, panes = np.array(self.there[self._there_saved :], dtype=np.int64).T
+            blob = pack_arrays((groups, panes), np.empty((len(groups), 0)))
+            changes.append(Change(f"{_THERE}{self._there_saved}", blob))
+            self._there_handed = len(self.there)
         return changes
+
+    def saved(self) -> None:
+        """What ``changes`` gave last is on disk."""
+        self.keeper.saved()
+        self._there_saved = max(self._there_saved, self._there_handed)
 
     def _restore(self, saved: dict[str, bytes]) -> None:
         record: dict[str, Any] = unpack_record("own", saved["own"])
@@ -140,15 +193,12 @@ class WatchData:
             d, k = len(self.plan.statistics), len(self.plan.centres)
             (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)
             self.sample = SampleRows(keys, table[:, :d], table[:, d:])
-
-
-def _with_rows(deltas: PaneDeltas | RowBlock) -> PaneDeltas | RowBlock:
-    """The number of rows as the last statistic: it is the weight of watches that average over all rows."""
-    if isinstance(deltas, RowBlock):
-        values = np.concatenate([deltas.values, np.ones((len(deltas.t), 1))], axis=1)
-        return RowBlock(deltas.t, deltas.hash, deltas.group, values, deltas.keys)
-    sums = np.concatenate([deltas.sums, deltas.rows[:, None].astype(np.float64)], axis=1)
-    return PaneDeltas(deltas.sub, deltas.group, deltas.rows, sums, deltas.keys)
+        for first in sorted(int(key.removeprefix(_THERE)) for key in saved if key.startswith(_THERE)):
+            (groups, panes), _ = unpack_arrays(f"{_THERE}{first}", saved[f"{_THERE}{first}"], 2, 0)
+            self.there += zip(groups.tolist(), panes.tolist(), strict=True)
+        self._is_there = np.zeros(len(self.keeper.keys), dtype=np.bool_)
+        self._is_there[[group for group, _ in self.there]] = True
+        self._there_saved = self._there_handed = len(self.there)
 
 
 @dataclass(slots=True, eq=False)
@@ -168,14 +218,18 @@ class SiteWatch:
     offered: object = None  # what was last offered and counted, on this link
     counted: object = None
     witness: Witness | None = None
-    there: dict[str, int] = field(default_factory=dict)  # the first pane, of those looked at, with rows of a group
-    unsaid: list[str] = field(default_factory=list)  # of these, what was not said on this link
+    announced: int = 0  # how many of the data's groups were said on this link to be there
     repeats: Repeats = field(default_factory=Repeats)
 
     @property
     def grouped(self) -> bool:
         """Has it groups?"""
         return self.plan.grouping is not None
+
+    @property
+    def by_member(self) -> bool:
+        """Is it one of GROUP BY EACH?"""
+        return self.data.by_member
 
     def start(self, site: int, session: int) -> None:
         """Make the machine, unless the watch is paused or was not measured yet."""
@@ -189,10 +243,11 @@ class SiteWatch:
         if keeper.oldest is not None and keeper.oldest > (keeper.begin or 0):
             begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
         self.machine = Site(
-            site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, history=HISTORY,
-            begin=begin, session=session - 1,
+            site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, template=self.by_member,
+            history=HISTORY, begin=begin, session=session - 1,
         )  # fmt: skip
-        self.numbering = Numbering(keeper.number) if self.grouped else None
+        self.numbering = Numbering(keeper.number, template=self.by_member) if self.grouped else None
+        self.announced = 0
 
     def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
         """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
@@ -205,13 +260,12 @@ class SiteWatch:
         assert measure is not None
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
             moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
-            self._check_sums(pane, moved)
-            vectors, weights = shape.vectors(moved)
+            whole = self.data.whole(moved)
+            self._check_sums(pane, whole)
+            vectors, weights = shape.vectors(whole)
         if self.witness is not None:
-            self.witness(machine.site, self.number, pane, vectors, weights, self.data.keeper.keys)
+            self._show(self.witness, pane, vectors, weights)
         machine.grow_groups(len(vectors))
-        if self.announces:
-            self._note_groups(pane, sums)
         return machine.close_pane(pane, vectors, weights)
 
     def _check_sums(self, pane: int, sums: FloatArray) -> None:
@@ -227,21 +281,32 @@ class SiteWatch:
             " ten, or leave such rows out with WHERE"
         )
 
+    def _show(self, witness: Witness, pane: int, vectors: FloatArray, weights: FloatArray | None) -> None:
+        """Under GROUP BY EACH a witness sees the groups that are there; the first is what all others have."""
+        assert self.machine is not None
+        keys = self.data.keeper.keys
+        if self.by_member:
+            shown = [0, *(group for group, since in self.data.there if since <= pane)]
+            vectors, weights = vectors[shown], None if weights is None else weights[shown]
+            keys = [keys[group] for group in shown]
+        witness(self.machine.site, self.number, pane, vectors, weights, keys)
+
     @property
     def announces(self) -> bool:
-        """Does the condition hold of nothing at all? Then the first row of a group is news, though no zone is left."""
-        shape = self.shape
-        if shape is None or not self.grouped or isinstance(self.plan.goal, Track):
+        """Does the condition hold of nothing at all? Then the first row of a group is news, though no zone is left.
+
+        Under GROUP BY EACH a group has a value before its first row: that is news while a condition holds of such
+        groups, or what is tracked of them is not what it is of nothing.
+        """
+        shape, machine, tracks = self.shape, self.machine, isinstance(self.plan.goal, Track)
+        if shape is None or machine is None or not self.grouped:
             return False
         nothing = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
-        return bool(shape.monitor.answers(nothing)[0] == MET)
-
-    def _note_groups(self, pane: int, sums: FloatArray) -> None:
-        keys = self.data.keeper.keys
-        for group in np.flatnonzero(sums[:, -1] > 0.0).tolist():
-            if keys[group] not in self.there:
-                self.there[keys[group]] = pane
-                self.unsaid.append(keys[group])
+        if tracks and self.by_member:
+            now, none = shape.monitor.tracked(np.concatenate([machine.estimate_of_all, nothing])).tolist()
+            return not (now == none or (np.isnan(now) and np.isnan(none)))
+        at = machine.estimate_of_all if self.by_member else nothing
+        return not tracks and bool(shape.monitor.answers(at)[0] == MET)
 
     def catch_up(self) -> list[Message]:
         """Close in the machine what is closed in the windows."""

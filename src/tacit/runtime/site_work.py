@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tacit.language.shape import SAMPLE
 from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_table import SiteTable
@@ -52,9 +54,12 @@ class Work:
         deltas = self.deltas
         if deltas is None:
             return 0
+        whole = np.ones_like(deltas.group)  # under GROUP BY EACH one entry of a row is that of no member
+        if self.data.by_member:
+            whole = (deltas.group == (deltas.keys.index("") if "" in deltas.keys else -1)).astype(np.int64)
         if isinstance(deltas, RowBlock):
-            return int((deltas.t > time_us).sum())
-        return int(deltas.rows[deltas.sub * int(self.data.keeper.sub_us or 1) > time_us].sum())
+            return int(whole[deltas.t > time_us].sum())
+        return int((whole * deltas.rows)[deltas.sub * int(self.data.keeper.sub_us or 1) > time_us].sum())
 
     def add(self) -> None:
         """Put it into the windows."""

@@ -5,9 +5,13 @@ Groups are said in the coordinator's numbers; a message about one that has none 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 
-from tacit.protocols.messages import Broadcast, Heartbeat, Message
+import numpy as np
+
+from tacit.protocols.messages import Broadcast, Heartbeat, Message, Reply, Report
 from tacit.protocols.site import Site
 from tacit.runtime.site_watch import SiteWatch
 from tacit.transport.limits import MESSAGE_BYTES, oversize
@@ -43,22 +47,36 @@ class Speech:
             if self.up and not watch.repeats.lately(message, self.wall_us(), self.lease_s):
                 self._deliver(watch, message)
 
-    def announce(self, watch: SiteWatch) -> None:
-        """Groups that are there, before any claim that covers their first pane."""
-        if not self.up or not watch.unsaid:
+    def announce(self, watch: SiteWatch, *, until: int | None = None) -> None:
+        """Groups that are there, before any claim that covers their first pane.
+
+        Those that are there ``until`` a pane are said before a vector of this pane that stands for all groups; the
+        coordinator then answers with their numbers.
+        """
+        there, begin = watch.data.there, watch.announced
+        if not self.up or begin >= len(there) or (until is None and not watch.announces):
             return
-        unsaid, watch.unsaid = watch.unsaid, []
-        for pane in sorted({watch.there[key] for key in unsaid}):
-            for run in key_runs([key for key in unsaid if watch.there[key] == pane]):
+        end = len(there) if until is None else bisect_right(there, until, begin, key=itemgetter(1))
+        unsaid, watch.announced = there[begin:end], end
+        keys = watch.data.keeper.keys
+        for pane in sorted({pane for _, pane in unsaid}):
+            for run in key_runs([keys[group] for group, since in unsaid if since == pane]):
                 self.put(watch.number, There(pane, run))
+                if watch.by_member:
+                    watch.asked.update(run)
 
     def _deliver(self, watch: SiteWatch, message: Message) -> None:
         """Say it in the coordinator's numbers, as soon as these are known."""
-        numbering = watch.numbering
-        if numbering is not None:
+        numbering, machine = watch.numbering, watch.machine
+        if numbering is not None and machine is not None:
+            waited_for = numbering.without(machine.must_be_named(message))
+            if machine.stands_for_all(message) and isinstance(message, Report | Reply):
+                self.announce(watch, until=message.pane)
             missing = numbering.missing(message)
-            if len(missing):
-                keys = [watch.data.keeper.keys[group] for group in missing.tolist()]
+            if len(missing) or len(waited_for):
+                # Those that had numbers on an earlier link are told of with the others, unasked.
+                wanted = np.union1d(missing, machine.without_name(waited_for))
+                keys = [watch.data.keeper.keys[group] for group in wanted.tolist()]
                 fresh = tuple(key for key in keys if key not in watch.asked)
                 watch.asked.update(fresh)
                 for run in key_runs(fresh):
@@ -74,13 +92,16 @@ class Speech:
         """Groups have numbers now: say what waited for them."""
         if watch.numbering is None:
             return
-        watch.numbering.learn(numbers)
+        learnt = watch.numbering.learn(numbers)
         watch.asked.difference_update(numbers.keys)
-        if watch.machine is not None:
-            watch.machine.grow_groups(len(watch.data.keeper.keys))
+        machine = watch.machine
+        if machine is None:
+            return
+        machine.grow_groups(len(watch.data.keeper.keys))
+        machine.name_groups(learnt)
         waiting, watch.waiting = watch.waiting, []
         for message in waiting:
-            self._deliver(watch, message)
+            self._deliver(watch, machine.as_it_is_now(message))
 
     def put(self, number: int, message: Message | Control) -> None:
         """One message about the watch of this number."""

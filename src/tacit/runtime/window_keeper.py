@@ -4,6 +4,9 @@ Rows come in batches, in any order; the watermark closes panes; the sums of a wi
 asked for until that pane is settled. As in a replay with ``--step pane`` (``recording/updates.py``) a window is a range
 lo:hi of a site's rows in order, so pane p changed when its range is not that of pane p - 1.
 
+Under GROUP BY EACH (``template``) a row is an entry of group 0, which counts it, and one of each group whose member it
+has, which count none.
+
 What a batch changed is handed over as pieces to be saved in one transaction (``changes``, then ``saved``). A keeper
 that is restored from them gives the same sums, to the bit.
 """
@@ -47,8 +50,8 @@ class WindowKeeper(ABC):
 
     sub_us: int | None = None  # the length of sub-panes for ``PaneDeltas``; None: ``RowBlock`` is taken
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = ()) -> None:
-        self.window, self.dimension = window, dimension
+    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
+        self.window, self.dimension, self.template = window, dimension, template
         self.pane_us: int = window.every.duration_us or SECOND_US
         self.first: int | None = None
         self.closed: int | None = None
@@ -275,6 +278,13 @@ class WindowKeeper(ABC):
         fresh = times >= open_from
         late = ~fresh if self._start_us is None else ~fresh & (times >= self._start_us)
         return fresh, int(np.count_nonzero(late) if rows is None else rows[late].sum())
+
+    def _counted(self, group: IntArray, keys: Sequence[str], rows: IntArray) -> IntArray:
+        """How many rows each entry stands for; ``group`` is an index into ``keys``."""
+        if not self.template:
+            return rows
+        first = keys.index(self.keys[0]) if self.keys[0] in keys else -1
+        return np.where(group == first, rows, 0)
 
     def _saw(self, times: IntArray) -> None:
         if len(times):

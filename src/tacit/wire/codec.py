@@ -260,7 +260,7 @@ def _snapshot(body: pb.Snapshot) -> Snapshot:
 
 _READ: dict[str, Callable[[Any], Message | Control]] = {
     "init": lambda body: Init(body.site, _pane(body.pane), _rows(body.rows)),
-    "report": lambda body: Report(body.site, body.number, _pane(body.pane), body.version, _rows(body.rows)),
+    "report": lambda body: Report(body.site, body.number, _pane(body.pane), body.version, _rows(body.rows), body.known),
     "request": lambda body: Request(body.site, body.number, _pane(body.pane), _groups(body)),
     "reply": lambda body: Reply(body.site, body.number, _pane(body.pane), _rows(body.rows)),
     "adjust_slack": _adjust_slack,

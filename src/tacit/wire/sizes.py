@@ -99,7 +99,8 @@ def _init(m: Init) -> int:
 
 
 def _report(m: Report) -> int:
-    return _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + _unsigned(m.version) + rows_size(m.rows)
+    head = _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + _unsigned(m.version)
+    return head + rows_size(m.rows) + _unsigned(m.known)
 
 
 def _request(m: Request) -> int:

@@ -37,18 +37,20 @@ class Init(_message.Message):
     def __init__(self, site: _Optional[int] = ..., pane: _Optional[int] = ..., rows: _Optional[_Union[Rows, _Mapping]] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ("site", "number", "pane", "version", "rows")
+    __slots__ = ("site", "number", "pane", "version", "rows", "known")
     SITE_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
     site: int
     number: int
     pane: int
     version: int
     rows: Rows
-    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., rows: _Optional[_Union[Rows, _Mapping]] = ...) -> None: ...
+    known: int
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., rows: _Optional[_Union[Rows, _Mapping]] = ..., known: _Optional[int] = ...) -> None: ...
 
 class Request(_message.Message):
     __slots__ = ("site", "number", "pane", "groups")

@@ -1,0 +1,88 @@
+"""GROUP BY EACH where sites are away for longer than their lease and processes die: no valid answer is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.language import parse_watch
+from tacit.runtime.judge import Judge, Verdict
+from tests.runtime.live import Live, batches_of
+from tests.runtime.recordings import recorded
+from tests.runtime.test_live_is_replay import COLUMNS, EACH, SITES, WINDOWS
+
+
+def story(seed: int, folder: Path) -> tuple[Verdict, list[str]]:
+    """One random run, and the states that were published."""
+    rng = np.random.default_rng([seed, 9])
+    goal = EACH[sorted(EACH)[seed % len(EACH)]]
+    window = WINDOWS[int(rng.integers(len(WINDOWS)))]
+    sentence = f"CREATE WATCH w AS {goal.format(window=window, each='GROUP BY EACH(l) AS m')}"
+    n = int(rng.integers(300, 900))
+    t = np.sort(rng.integers(0, 300, n)).astype(np.int64) * 1_000_000
+    names = rng.zipf(1.4, (n, 4)) % 17 + np.arange(n)[:, None] // 100
+    columns = {
+        "k": ["k"] * n,
+        "x": (rng.integers(-5, 20, n) + t // 80_000_000).tolist(),
+        "y": rng.integers(1, 9, n).tolist(),
+        "l": [[f"w{name}" for name in row[: rng.integers(5)]] for row in names],
+    }
+    owners = rng.choice(len(SITES), n).astype(np.int32)
+    recording = recorded(parse_watch(sentence), t, owners, columns, SITES)
+    judge = Judge()
+    protocol = str(rng.choice(["coordinator", "broadcast"]))
+    live = Live(folder, SITES, "d", COLUMNS, protocol=protocol, witness=judge.witness)
+    live.ask(sentence)
+    end = (int(recording.t[-1]) // 35_000_000 + 1) * 35_000_000
+    queues = {name: batches_of(recording, k, list(range(5, n, 5)), end) for k, name in enumerate(SITES)}
+    away: dict[str, int] = {}
+    while any(queues.values()):
+        for name, queue in queues.items():
+            if queue:
+                live.batch(name, queue.pop(0))
+        for _ in range(4):  # seconds, half of them: a lease is 10
+            for agent in live.agents.values():
+                agent.tick({})
+            live.pump(0.5)
+        away = {name: rounds - 1 for name, rounds in away.items()}
+        for name in [name for name, rounds in away.items() if rounds == 0]:
+            del away[name]
+            live.link(name)
+        dice = rng.random()
+        if dice < 0.12 and not away:
+            name = str(rng.choice(SITES))
+            away[name] = int(rng.integers(1, 12))
+            live.cut(name)
+        elif dice < 0.2:
+            live.crash_coordinator()
+            away.clear()
+        elif dice < 0.28:
+            live.crash_site(str(rng.choice(SITES)))
+            away = {name: rounds for name, rounds in away.items() if name not in live.numbers}
+    for name in away:
+        live.link(name)
+    live.settle(150)
+    (verdict,) = judge.verdicts(live.store)
+    states = [state for (state,) in live.store.all("SELECT state FROM spans")]
+    return verdict, states
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_valid_answer_is_wrong(seed: int, tmp_path: Path) -> None:
+    verdict, _ = story(seed, tmp_path)
+    assert verdict.panes > 0
+    assert verdict.wrong == ()
+
+
+def test_sites_are_away_long_enough_to_be_stale(tmp_path: Path) -> None:
+    states = {state for seed in range(8, 12) for state in story(seed, tmp_path / str(seed))[1]}
+    assert {"stale", "valid"} <= states
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(100, 1100, 100))
+def test_no_valid_answer_is_wrong_many_times(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 100):
+        assert story(seed, tmp_path / str(seed))[0].wrong == (), f"seed {seed}"

@@ -223,7 +223,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
     local, common, held, exact, anchor, anchor_weight, told, weighted, spread, proved, tables, zones,
     seen, old_lo, old_hi, old_common, out_site, out_group, sheet, points, touched, loud,
     policy, used, known, clock, dice, thrown, log, logged, order, failed, notes, note_estimates, noted,
-    collected, collected_weight, renews, renewals,
+    collected, collected_weight, slack, renews, renewals,
 ):  # fmt: skip
     """``advance``, going on by itself while every violated group balances or (with ``renews``) keeps its answer.
 
@@ -258,7 +258,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
                 k += 1
             members = balance(
                 g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-                policy, used, known, clock, dice, thrown, order, sheet, points,
+                policy, used, known, clock, dice, thrown, order, sheet, points, collected, slack,
             )  # fmt: skip
             at = logged[0]
             log[at], log[at + 1], log[at + 2], log[at + 3] = first - 1, g, reporters, members
@@ -269,7 +269,7 @@ def advance_balancing(  # type: ignore[no-untyped-def]
                 if renews:
                     how = renew(
                         g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected,
-                        collected_weight,
+                        collected_weight, slack,
                     )  # fmt: skip
                 if how == NOT_MOVED:
                     failed[exhausted] = g

@@ -94,13 +94,13 @@ def _next_site(policy, g, sheet, used, known, total, dice, thrown):  # type: ign
 @leaf()
 def balance(  # type: ignore[no-untyped-def]
     g, reporters, local, common, anchor, anchor_weight, told, weighted, spread, tables, zones,
-    policy, used, known, clock, dice, thrown, order, sheet, points,
+    policy, used, known, clock, dice, thrown, order, sheet, points, collected, slack,
 ):  # fmt: skip
     """Balance one group among as few sites as the policy needs: how many took part, 0 when even all do not balance.
 
     ``order`` holds the reporters and receives the members in the order they joined. What Balancer does with messages
-    (threshold.py), on the arrays themselves; a test holds the two equal. ``sheet`` and ``points`` are scratch paper: a
-    site's row of the sheet has its mass, its weight, and whether it is a member.
+    (threshold.py), on the arrays themselves, to the last bit; tests hold the two equal. ``sheet`` and ``points`` are
+    scratch paper: a site's row of the sheet has its mass, its weight, and whether it is a member.
     """
     n, d = local.shape[0], anchor.shape[2]
     total, drift = points[0], points[1]
@@ -146,7 +146,8 @@ def balance(  # type: ignore[no-untyped-def]
         used[i, g] = clock[0]
         for j in range(d):
             target = sheet[i, d] * total[j]
-            anchor[i, g, j] += sheet[i, j] - target
+            slack[i, g, j] += target - sheet[i, j]
+            anchor[i, g, j] = collected[i, g, j] - slack[i, g, j]
             known[i, g, j] = target
         if weighted:
             told[i, g] = sheet[i, d] == 0.0
@@ -155,7 +156,7 @@ def balance(  # type: ignore[no-untyped-def]
 
 @kernel()
 def renew(  # type: ignore[no-untyped-def]
-    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected, collected_weight
+    g, local, common, anchor, anchor_weight, told, weighted, tables, zones, known, collected, collected_weight, slack
 ):  # fmt: skip
     """Collect everyone and move the estimate: SAME or TURNED is the answer, or NOT_MOVED, which is left to Python."""
     n, d = local.shape[0], anchor.shape[2]
@@ -178,6 +179,7 @@ def renew(  # type: ignore[no-untyped-def]
         for j in range(d):
             collected[i, g, j] = common[i, j] + local[i, g, j]
             anchor[i, g, j] = collected[i, g, j]
+            slack[i, g, j] = 0.0
             known[i, g, j] = 0.0
         if weighted:
             collected_weight[i, g] = common[i, d] + local[i, g, d]

@@ -7,7 +7,7 @@ Two forms of the same algebra (ALGORITHMS.md, section 1):
 - *weighted*: the global vector is the total of the sums divided by the total of the weights (means, weighted by a
   shared count that varies), and u_i = e + D_i / w_i.
 
-In both, D_i = m_i - m'_i - (w_i - w'_i) e + slack_i is the *drift mass*, m the sums; the middle term is 0 with fixed
+In both, D_i = m_i - (m'_i - slack_i) - (w_i - w'_i) e is the *drift mass*, m the sums; the middle term is 0 with fixed
 weights.
 Convexity: the sum of all D_i plus the collected state is the global vector, whenever the slacks sum to 0.
 
@@ -87,8 +87,8 @@ class Books:
             raise ProtocolError("a message holds statistics that are not finite")
 
     def drift_mass(self, site: int, rows: Rows, estimates: FloatArray) -> FloatArray:
-        """D of one site for the groups of ``rows``, whose estimates are given."""
-        mass: FloatArray = rows.sums - self.collected[site, rows.groups] + self.slack[site, rows.groups]
+        """D of one site for the groups of ``rows``, whose estimates are given; rounded as kernels round it."""
+        mass: FloatArray = rows.sums - (self.collected[site, rows.groups] - self.slack[site, rows.groups])
         if self.weighted:
             change = rows.weights - self.weights[site, rows.groups]
             mass = mass - change[:, None] * np.nan_to_num(estimates)

@@ -138,7 +138,7 @@ class Engine:
                 tally = self._tally
                 why, done, failed = advance_balancing(
                     *state, *self._order_state, tally.log, tally.size, self._joined, self._failed, *self._turns,
-                    self.books.collected, self.books.weights, plain, self._renewals,
+                    self.books.collected, self.books.weights, self.books.slack, plain, self._renewals,
                 )  # fmt: skip
                 turned = self._record_turns(done - 1 if why == EXHAUSTED else -1)
                 if why == EXHAUSTED:

@@ -81,7 +81,8 @@ def vertices_of(normals: FloatArray, limits: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(normals, axis=1)
     rows = np.hstack([normals, (normals @ centre - limits)[:, None] / radius]) / lengths[:, None]
     try:
-        found = HalfspaceIntersection(rows, np.zeros(len(centre))).intersections
+        with np.errstate(divide="ignore", invalid="ignore"):  # of sets that are hardly more than a point
+            found = HalfspaceIntersection(rows, np.zeros(len(centre))).intersections
     except QhullError as error:
         raise ZoneError(f"the corners of the half-spaces cannot be computed: {_first_line(error)}") from error
     found = found[np.isfinite(found).all(axis=1)] * radius + centre

@@ -11,6 +11,7 @@ tree says, the zones of all sites together are proved at the end against the reg
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -26,6 +27,7 @@ from tacit.vocabulary import FloatArray, IntArray, OptionError
 __all__ = ["fit_clustered", "moment_vectors"]
 
 Solver = Callable[[ZoneProblem], ZoneFit]
+ROUGH = partial(fit_general, tolerance=1e-4)  # a part's share need not be righter than the tree is
 THIRD = 0.5  # third moments count half: they are the less certain ones
 
 
@@ -48,10 +50,11 @@ def moment_vectors(mixtures: Sequence[Mixture]) -> FloatArray:
     return np.array(found)
 
 
-def fit_clustered(problem: ZoneProblem, *, fan: int = 10, alike: float = 0.02, solver: Solver = fit_general) -> ZoneFit:
+def fit_clustered(problem: ZoneProblem, *, fan: int = 10, alike: float = 0.1, solver: Solver = ROUGH) -> ZoneFit:
     """Zones by a tree of clusters with at most ``fan`` parts each.
 
-    A cluster whose sites differ by less than ``alike`` of their size shares one shape, moved to each site's mean.
+    A cluster whose sites differ by less than ``alike`` of their size shares one shape, moved to each site's mean and
+    stretched, row by row, to its spread.
     """
     if fan < 2:
         raise OptionError(f"a cluster is cut into at least 2 parts, not {fan}")
@@ -71,6 +74,7 @@ class _Tree:
         self.problem, self.moments, self.fan, self.alike, self.solver = problem, moments, fan, alike, solver
         self.limits, self.steps = limits, 0
         self.means = np.array([each.mean() for each in problem.mixtures])
+        self.spreads = problem.spreads()
 
     def share_out(self, members: IntArray, limits: FloatArray) -> None:
         """Give every member its limits, from those of the cluster."""
@@ -102,10 +106,11 @@ class _Tree:
         return apart <= self.alike * float(np.linalg.norm(middle))
 
     def _same_shape(self, members: IntArray, limits: FloatArray) -> bool:
-        """One shape for all, moved to each mean; False where a member's anchor would be outside."""
+        """One shape, moved to each mean and stretched to each spread; False where an anchor would be outside."""
         shares = self.problem.shares[members] / self.problem.shares[members].sum()
-        offset = self.means[members] - shares @ self.means[members]
-        made = limits + offset @ self.problem.region.normals.T
+        rows = self.means[members] @ self.problem.region.normals.T
+        spreads = self.spreads[members]
+        made = rows + (limits - shares @ rows) / (shares @ spreads) * spreads
         floors = self.problem.floors()
         if floors is not None and (made < floors[members]).any():
             return False

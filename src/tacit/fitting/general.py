@@ -42,18 +42,26 @@ def fit_general(
         return -float(counts @ np.log(floor)), -(counts[:, None] * slopes / floor[:, None] * unit).ravel()
 
     coupling = np.kron(shares, np.eye(rows))
+    budget = {
+        "type": "ineq",
+        "fun": lambda flat: problem.region.limits / unit - coupling @ flat,
+        "jac": lambda _: -coupling,
+    }
+
+    def solve(bounds: list[tuple[float, None]] | None) -> tuple[FloatArray, int]:
+        found = minimize(
+            loss, (first / unit).ravel(), jac=True, method="SLSQP", bounds=bounds, constraints=budget,
+            options={"maxiter": steps_max, "ftol": tolerance},
+        )  # fmt: skip
+        return found.x.reshape(sites, rows) * unit, int(found.nit)
+
     floors = problem.floors()
-    bounds = None if floors is None else [(each, None) for each in (floors / unit).ravel()]
-    found = minimize(
-        loss, (first / unit).ravel(), jac=True, method="SLSQP", bounds=bounds,
-        constraints={
-            "type": "ineq",
-            "fun": lambda flat: problem.region.limits / unit - coupling @ flat,
-            "jac": lambda _: -coupling,
-        },
-        options={"maxiter": steps_max, "ftol": tolerance},
-    )  # fmt: skip
-    limits = found.x.reshape(sites, rows) * unit
-    better = finished(problem, limits, shared, steps=int(found.nit))
-    plain = finished(problem, first, shared, steps=0)
-    return better if better.objective >= plain.objective else plain
+    limits, steps = solve(None)
+    if floors is not None and not (limits >= floors).all():
+        # Anchors are mostly well inside, and bounds cost much more than they are worth then.
+        limits, more = solve([(each, None) for each in (floors / unit).ravel()])
+        steps += more
+    better = finished(problem, limits, shared, steps=steps)
+    if better.objective >= log_chance(shared(first)[0], counts):
+        return better
+    return max(better, finished(problem, first, shared, steps=0), key=lambda each: each.objective)

@@ -25,7 +25,7 @@ from scipy.special import ndtr, owens_t
 
 from tacit.fitting.mixtures import Mixture
 from tacit.fitting.spreading import FAR, chi_density, chi_within, rays
-from tacit.vocabulary import FloatArray, IntArray, OptionError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, OptionError
 
 __all__ = ["Likelihood", "Plane", "Rays", "Sides"]
 
@@ -122,28 +122,34 @@ class Rays(Likelihood):
         super().__init__(mixtures, normals)
         self.dimension = normals.shape[1]
         self.speeds = np.einsum("nkmd,rd->nkrm", self.white, directions)  # of A x along each ray
+        self.leaves, self.enters = self.speeds > 0.0, self.speeds < 0.0
+        self.along = (self.speeds == 0.0) if (self.speeds == 0.0).any() else None
         self.count = len(directions)
 
     def _parts(self, room: FloatArray) -> tuple[FloatArray, FloatArray]:
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = room[..., None, :] / self.speeds
-        far = np.where(self.speeds > 0.0, ends, np.inf)
-        near = np.where(self.speeds < 0.0, ends, -np.inf)
+        far, near = np.where(self.leaves, ends, np.inf), np.where(self.enters, ends, -np.inf)
         last, first = far.argmin(axis=-1), near.argmax(axis=-1)
         outer = np.clip(_take(far, last), 0.0, FAR)
         inner = np.clip(_take(near, first), 0.0, FAR)
-        # A row that the ray runs along decides all or nothing.
-        missing = (outer <= inner) | ((self.speeds == 0.0) & (room[..., None, :] < 0.0)).any(axis=-1)
+        missing = (outer <= inner) | self._runs_outside(room)
         mass = np.where(missing, 0.0, chi_within(outer, self.dimension) - chi_within(inner, self.dimension))
         slopes = np.zeros(room.shape)
+        at = (np.arange(room.size // room.shape[-1]) * room.shape[-1]).reshape(room.shape[:-1])[..., None]
         for rows, radius, where in ((last, outer, outer < FAR), (first, inner, inner > 0.0)):
             # The far end adds density / speed; the near end's speed is below 0, which is its sign.
             step = np.abs(_take(self.speeds, rows))
             with np.errstate(divide="ignore", invalid="ignore"):
                 part = np.where(missing | ~where, 0.0, chi_density(radius, self.dimension) / step)
-            for m in range(room.shape[-1]):
-                slopes[..., m] += np.where(rows == m, part, 0.0).sum(axis=-1)
+            slopes += np.bincount((at + rows).ravel(), part.ravel(), minlength=room.size).reshape(room.shape)
         return mass.mean(axis=-1), slopes / self.count
+
+    def _runs_outside(self, room: FloatArray) -> BoolArray:
+        """Rays that run along a row, outside of it: all or nothing."""
+        if self.along is None:
+            return np.zeros((*room.shape[:-1], self.count), dtype=np.bool_)
+        return np.asarray((self.along & (room[..., None, :] < 0.0)).any(axis=-1))
 
 
 class Sides(Likelihood):

@@ -50,7 +50,8 @@ class ZoneProblem:
         object.__setattr__(self, "shares", weights / weights.sum())
         _refuse_twins(self.region.normals)
         if self.anchors is None:
-            if self.region.centre()[1] <= 0.0:
+            middle = self.shares @ np.array([each.mean() for each in self.mixtures])
+            if not self.region.contains(middle[None])[0] and self.region.centre()[1] <= 0.0:
                 raise ZoneError("the admissible region is empty, so no zones fit into it; use the ball")
             return
         anchors = np.array(self.anchors, dtype=np.float64)

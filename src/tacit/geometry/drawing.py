@@ -38,11 +38,13 @@ def outline(shape: Shape, window: Box) -> FloatArray:
     return np.vstack([corners, corners[:1]])
 
 
-def draw(axes: Any, shape: Shape, window: Box, *, colour: str = BLUE, label: str | None = None) -> None:
+def draw(
+    axes: Any, shape: Shape, window: Box, *, colour: str = BLUE, style: str = "-", label: str | None = None
+) -> None:
     """The outline of a shape on axes of the plane, or its faces on axes of space."""
     if shape.dimension == 2:
         around = outline(shape, window)
-        axes.plot(around[:, 0], around[:, 1], color=colour, linewidth=1.6, label=label)
+        axes.plot(around[:, 0], around[:, 1], color=colour, linestyle=style, linewidth=1.6, label=label)
     elif shape.dimension == 3:
         found = _ball(shape) if isinstance(shape, Ellipsoid) else _polytope(shape, window)
         faces = Poly3DCollection(
@@ -57,7 +59,7 @@ def draw(axes: Any, shape: Shape, window: Box, *, colour: str = BLUE, label: str
 def zones_figure(
     samples: Sequence[FloatArray], zones: Sequence[Shape], region: Shape, names: Sequence[str], labels: Sequence[str]
 ) -> Figure:
-    """The seed's Figure 4: one panel for each site, its data under its zone, and the region of the mean dashed."""
+    """The seed's Figure 4: one panel for each site, its data under its zone, and the region of the mean, dashed."""
     columns = min(4, len(samples))
     rows = -(-len(samples) // columns)
     figure = Figure(figsize=(3.6 * columns, 3.4 * rows), layout="constrained")
@@ -67,7 +69,7 @@ def zones_figure(
         axes: Any = figure.add_subplot(rows, columns, k + 1, projection="3d" if space else None)
         shown = points[:: max(1, -(-len(points) // DOTS))]
         axes.scatter(*shown.T, s=2, color=GREY, alpha=0.35, linewidths=0)
-        draw(axes, region, window, colour=ORANGE, label="region of the mean")
+        draw(axes, region, window, colour=ORANGE, style="--", label="region of the mean")
         draw(axes, zone, window, colour=BLUE, label="zone")
         axes.set_title(f"{name}: {zone.contains(points).mean():.2%} inside", fontsize=9)
         for side, (label, low, high) in zip("xyz", zip(labels, window.low, window.high, strict=True), strict=False):

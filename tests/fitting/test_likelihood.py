@@ -161,6 +161,21 @@ def test_rays_above_the_plane(dimension: int, seed: int) -> None:
     assert probability(density, ball) == pytest.approx(counted(density, ball, rng), abs=0.01)
 
 
+def test_many_sites_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    densities = [mixture(rng, 3, 2) for _ in range(7)]
+    rows = bounded_rows(rng, 3, 2)
+    limits = np.array([rows.normals @ each.mean() for each in densities]) + rng.uniform(
+        -0.1, 2.0, (7, len(rows.limits))
+    )
+    whole = Rays(densities, rows.normals, rays(3, 64, 0))(limits)
+    monkeypatch.setattr("tacit.fitting.likelihood.ENTRIES_MAX", 3 * 2 * 64 * len(rows.limits))
+    cut = Rays(densities, rows.normals, rays(3, 64, 0))
+    assert cut.at_once == 3
+    for one, other in zip(whole, cut(limits), strict=True):
+        assert one.tolist() == other.tolist()
+
+
 def test_intervals_are_exact() -> None:
     one = Mixture(np.array([0.25, 0.75]), np.array([[0.0], [3.0]]), np.array([[[1.0]], [[4.0]]]))
     exact = 0.25 * (norm.cdf(2) - norm.cdf(-1)) + 0.75 * (norm.cdf(-0.5) - norm.cdf(-2))

@@ -25,11 +25,12 @@ from scipy.special import ndtr, owens_t
 
 from tacit.fitting.mixtures import Mixture
 from tacit.fitting.spreading import FAR, chi_density, chi_within, rays
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, OptionError
+from tacit.vocabulary import FloatArray, IntArray, OptionError
 
 __all__ = ["Likelihood", "Plane", "Rays", "Sides"]
 
 RAYS = 1024
+ENTRIES_MAX = 4_000_000  # of an array over sites, parts, rays and rows
 PARALLEL = 1e-12
 NEAREST = 1e-8  # standard deviations
 
@@ -116,40 +117,47 @@ class Plane(Likelihood):
 
 
 class Rays(Likelihood):
-    """Any dimension: closed form along each ray, evenly spread rays."""
+    """Any dimension: closed form along each ray, evenly spread rays. Sites are taken a few at a time."""
 
     def __init__(self, mixtures: Sequence[Mixture], normals: FloatArray, directions: FloatArray) -> None:
         super().__init__(mixtures, normals)
         self.dimension = normals.shape[1]
-        self.speeds = np.einsum("nkmd,rd->nkrm", self.white, directions)  # of A x along each ray
-        self.leaves, self.enters = self.speeds > 0.0, self.speeds < 0.0
-        self.along = (self.speeds == 0.0) if (self.speeds == 0.0).any() else None
-        self.count = len(directions)
+        self.directions = directions
+        each = self.weights.shape[1] * len(directions) * len(normals)
+        self.at_once = max(1, ENTRIES_MAX // each)
+        self._kept = self._speeds(slice(None)) if self.at_once >= len(mixtures) else None
+
+    def _speeds(self, sites: slice) -> FloatArray:
+        """How fast A x grows along each ray: (n, k, rays, m)."""
+        return np.asarray(np.einsum("nkmd,rd->nkrm", self.white[sites], self.directions))
 
     def _parts(self, room: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._kept is not None:
+            return self._some(room, self._kept)
+        cuts = [slice(k, k + self.at_once) for k in range(0, len(room), self.at_once)]
+        found = [self._some(room[cut], self._speeds(cut)) for cut in cuts]
+        return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+    def _some(self, room: FloatArray, speeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends = room[..., None, :] / self.speeds
-        far, near = np.where(self.leaves, ends, np.inf), np.where(self.enters, ends, -np.inf)
+            ends = room[..., None, :] / speeds
+        far, near = np.where(speeds > 0.0, ends, np.inf), np.where(speeds < 0.0, ends, -np.inf)
         last, first = far.argmin(axis=-1), near.argmax(axis=-1)
         outer = np.clip(_take(far, last), 0.0, FAR)
         inner = np.clip(_take(near, first), 0.0, FAR)
-        missing = (outer <= inner) | self._runs_outside(room)
+        # A row that the ray runs along decides all or nothing.
+        outside = (room < 0.0).any() and ((speeds == 0.0) & (room[..., None, :] < 0.0)).any(axis=-1)
+        missing = (outer <= inner) | outside
         mass = np.where(missing, 0.0, chi_within(outer, self.dimension) - chi_within(inner, self.dimension))
         slopes = np.zeros(room.shape)
         at = (np.arange(room.size // room.shape[-1]) * room.shape[-1]).reshape(room.shape[:-1])[..., None]
         for rows, radius, where in ((last, outer, outer < FAR), (first, inner, inner > 0.0)):
             # The far end adds density / speed; the near end's speed is below 0, which is its sign.
-            step = np.abs(_take(self.speeds, rows))
+            step = np.abs(_take(speeds, rows))
             with np.errstate(divide="ignore", invalid="ignore"):
                 part = np.where(missing | ~where, 0.0, chi_density(radius, self.dimension) / step)
             slopes += np.bincount((at + rows).ravel(), part.ravel(), minlength=room.size).reshape(room.shape)
-        return mass.mean(axis=-1), slopes / self.count
-
-    def _runs_outside(self, room: FloatArray) -> BoolArray:
-        """Rays that run along a row, outside of it: all or nothing."""
-        if self.along is None:
-            return np.zeros((*room.shape[:-1], self.count), dtype=np.bool_)
-        return np.asarray((self.along & (room[..., None, :] < 0.0)).any(axis=-1))
+        return mass.mean(axis=-1), slopes / len(self.directions)
 
 
 class Sides(Likelihood):

@@ -103,9 +103,11 @@ def hull(points: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
         found = ConvexHull(points - points.mean(axis=0))
     except QhullError as error:
         raise ZoneError(f"the vertices have no inside: {_first_line(error)}") from error
+    # In the plane the vertices go around; above it, a facet may have a corner that is no extreme point.
+    used = found.vertices if points.shape[1] == 2 else np.union1d(found.vertices, found.simplices)
     number = np.full(len(points), -1)
-    number[found.vertices] = np.arange(len(found.vertices))
-    return points[found.vertices], found.equations[:, :-1], number[found.simplices]
+    number[used] = np.arange(len(used))
+    return points[used], found.equations[:, :-1], number[found.simplices]
 
 
 def facet_rows(
@@ -115,8 +117,8 @@ def facet_rows(
 
     Outer: each row's limit is the largest of the normal over *all* vertices, rounded up. Inner: the least over the
     facet's own corners, rounded down. Why that is inside: let z be strictly within all rows and x outside the hull.
-    The way from z to x leaves the hull through some facet, at a point where that facet's row is at its limit or past
-    it; so it is past it at x.
+    The way from z to x crosses some facet, at a point where that facet's row is at its limit or past it; so it is past
+    it at x. The facets need only close around z, wherever rounding put their corners.
     """
     values = vertices @ normals.T  # (v, f)
     slack = products_slack(np.abs(vertices) @ np.abs(normals).T, vertices.shape[1])

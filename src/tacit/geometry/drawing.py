@@ -49,7 +49,7 @@ def draw(
         found = _ball(shape) if isinstance(shape, Ellipsoid) else _polytope(shape, window)
         faces = Poly3DCollection(
             [found.vertices[each] for each in found.facets],
-            facecolor=colour, edgecolor=colour, alpha=0.12, linewidth=0.3, label=label,
+            facecolor=colour, edgecolor=colour if style == "-" else "none", alpha=0.15, linewidth=0.4, label=label,
         )  # fmt: skip
         axes.add_collection3d(faces)
     else:

@@ -91,9 +91,11 @@ def vertices_fit(zones: Sequence[Polytope], weights: FloatArray, region: HalfSpa
 
 
 def fits(zones: Sequence[Shape], weights: FloatArray, region: Shape) -> bool:
-    """Is the average inside the region? Yes only when it is proved; any kinds of shapes.
+    """Is the average inside the region? Any kinds of shapes.
 
-    A curved region is asked about the average's vertices, widened by what their rounding can be.
+    Exact where ``rows_fit`` or, for zones that are hulls, ``vertices_fit`` answers. Else the average's vertices are
+    computed, and must be inside by 1e-13 of the zones' size for each zone (curved regions), those of zones given by
+    half-spaces widened by 1e-11 of their size: more than rounding does, unless corners are sharp as needles.
     """
     if isinstance(region, HalfSpaces):
         rows = [each for each in zones if isinstance(each, HalfSpaces)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.fitting import Mixture, ZoneFit, ZoneProblem, common_limits, fit_dual, fit_general
+from tacit.fitting import Mixture, ZoneFit, ZoneProblem, common_limits, fit_dual, fit_general, fit_mixture
 from tacit.fitting.likelihood import Likelihood
 from tacit.fitting.problem import log_chance
-from tacit.geometry import Box, interval, rows_fit
+from tacit.geometry import Box, HalfSpaces, interval, rows_fit
 from tests.fitting.making import mixture, octagon, problem
 
 
@@ -121,3 +121,40 @@ def test_an_estimate_next_to_the_boundary() -> None:
         task = ZoneProblem(octagon(1.0), sites, anchors=anchors)
         proved(task, fit_dual(task))
         proved(task, fit_general(task))
+
+
+@pytest.mark.parametrize("seed", [220, 255])
+def test_a_first_step_that_is_too_long_is_not_the_end(seed: int) -> None:
+    """Little room: the slopes are steep, and a step along them ends where all probabilities are 0 and all is flat."""
+    rng = np.random.default_rng(seed)
+    sites = [mixture(rng, 2, 2, apart=3.0) for _ in range(5)]
+    task = ZoneProblem(octagon(0.15, np.mean([each.mean() for each in sites], axis=0)), sites)
+    general, dual = fit_general(task), fit_dual(task)
+    assert general.objective == pytest.approx(dual.objective, rel=0.01)
+
+
+def test_units_of_the_data_do_not_matter() -> None:
+    """Columns in millionths and in millions: rows are not mistaken for one another, and zones are the same."""
+    task = problem(2, 4, parts=2)
+    unit = np.array([1e-6, 1e6])
+    sites = [Mixture(m.weights, m.means * unit, m.covariances * unit * unit[:, None]) for m in task.mixtures]
+    assert task.anchors is not None
+    region = HalfSpaces(task.region.normals / unit, task.region.limits)
+    scaled = ZoneProblem(region, sites, task.weights, task.anchors * unit)
+    assert fit_dual(scaled).objective == pytest.approx(fit_dual(task).objective, rel=1e-3)
+    assert fit_general(scaled).objective == pytest.approx(fit_general(task).objective, rel=1e-3)
+
+
+def test_a_column_that_does_not_vary_has_zones() -> None:
+    rng = np.random.default_rng(4)
+    seen = [rng.normal(size=(80, 2)) for _ in range(3)]
+    for each in seen:
+        each[:, 1] = 2.0
+    sites = [fit_mixture(each, 2, seed=0) for each in seen]
+    anchors = np.array([each.mean(axis=0) for each in seen])
+    task = ZoneProblem(octagon(1.5, anchors.mean(axis=0)), sites, anchors=anchors)
+    fit = fit_dual(task)
+    proved(task, fit)
+    assert fit.chances.min() > 0.7
+    for zone, each in zip(fit.zones, seen, strict=True):
+        assert zone.contains(each).mean() > 0.7

@@ -49,11 +49,20 @@ def fit_general(
     }
 
     def solve(bounds: list[tuple[float, None]] | None) -> tuple[FloatArray, int]:
-        found = minimize(
-            loss, (first / unit).ravel(), jac=True, method="SLSQP", bounds=bounds, constraints=budget,
-            options={"maxiter": steps_max, "ftol": tolerance},
-        )  # fmt: skip
-        return found.x.reshape(sites, rows) * unit, int(found.nit)
+        start = (first / unit).ravel()
+        before, slopes = loss(start)
+        steps = 0
+        # A first step as long as the slopes can jump to where nothing is probable and all is flat. Then once more, with
+        # slopes made short.
+        for scale in (1.0, float(np.abs(slopes).max())):
+            found = minimize(
+                lambda flat, scale=scale: tuple(each / scale for each in loss(flat)), start, jac=True, method="SLSQP",
+                bounds=bounds, constraints=budget, options={"maxiter": steps_max, "ftol": tolerance / scale},
+            )  # fmt: skip
+            steps += int(found.nit)
+            if found.fun * scale <= before:
+                break
+        return found.x.reshape(sites, rows) * unit, steps
 
     floors = problem.floors()
     limits, steps = solve(None)

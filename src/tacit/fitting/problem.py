@@ -48,7 +48,8 @@ class ZoneProblem:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "shares", weights / weights.sum())
-        _refuse_twins(self.region.normals)
+        spread = np.sqrt(np.mean([np.diag(each.covariance()) for each in self.mixtures], axis=0))
+        _refuse_twins(self.region.normals * spread)
         if self.anchors is None:
             middle = self.shares @ np.array([each.mean() for each in self.mixtures])
             if not self.region.contains(middle[None])[0] and self.region.centre()[1] <= 0.0:
@@ -108,7 +109,7 @@ def log_chance(chances: FloatArray, counts: FloatArray) -> float:
 
 
 def _refuse_twins(normals: FloatArray) -> None:
-    """The same direction twice makes an edge count twice; callers drop the one that says less."""
+    """The same direction twice, in the data's own units, makes an edge count twice; callers drop the looser row."""
     unit = normals / np.linalg.norm(normals, axis=1)[:, None]
     if (np.triu(unit @ unit.T, 1) > 1 - 1e-12).any():
         raise OptionError("the region has the same half-space direction twice; keep the tighter one")

@@ -10,6 +10,7 @@ from tacit.vocabulary.errors import (
     ProtocolError,
     SentenceError,
     TacitError,
+    ZoneError,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "SentenceError",
     "State",
     "TacitError",
+    "ZoneError",
 ]

@@ -6,7 +6,8 @@
     │   ├── DataError             the data: a missing column, a wrong type, an empty file
     │   └── OptionError           an option of a command or of a call
     ├── MachineError         the machine lacks something (Java, make, a supported Python)
-    └── ProtocolError             a message or a state that no correct peer produces
+    ├── ProtocolError             a message or a state that no correct peer produces
+    └── ZoneError                 no zone of the wanted kind exists here; whoever asked uses the ball instead
 
 >>> raise SentenceError("there is no column named so3", line=2, column=14, hint="did you mean so2?")
 Traceback (most recent call last):
@@ -24,6 +25,7 @@ __all__ = [
     "ProtocolError",
     "SentenceError",
     "TacitError",
+    "ZoneError",
 ]
 
 
@@ -64,3 +66,7 @@ class MachineError(TacitError):
 
 class ProtocolError(TacitError):
     """A message or a state that no correct peer produces."""
+
+
+class ZoneError(TacitError):
+    """No zone of the wanted kind exists here. Nothing is lost: the ball method needs no zone."""

@@ -53,7 +53,7 @@ class Costs:
 
     def of(self, radius: float, reach: float) -> float:
         """Messages per time."""
-        return self.reports / radius**self.decay + self.messages * self.refreshes / reach**self.decay
+        return float(self.reports / radius**self.decay + self.messages * self.refreshes / reach**self.decay)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,9 +98,8 @@ class RoamingZone:
         linear, turned, above, below = self._terms(directions)
         with np.errstate(divide="ignore"):
             edge = (self.box / np.abs(directions)).min(axis=1)
-        return np.minimum(
-            edge, np.minimum(_root(above, linear + turned, self.up), _root(below, turned - linear, self.down))
-        )
+        sides = np.minimum(_root(above, linear + turned, self.up), _root(below, turned - linear, self.down))
+        return np.asarray(np.minimum(edge, sides))
 
     def covers(self, expression: Expression, estimate: FloatArray) -> bool:
         """Is it proved that f stays within ``down`` and ``up`` of f(e) wherever the sites are in their zones?"""
@@ -144,11 +143,11 @@ def best_zone(
     within: float,
     moves: FloatArray,
     costs: Costs,
-    sizes: Sequence[float],
+    sizes: Sequence[float] | FloatArray,
 ) -> RoamingZone | None:
     """The zone around an estimate that costs least, of those whose boxes have these sizes; None where none is proved.
 
-    ``moves`` (k, d) are ways that sites went between two reports, or are likely to; boxes are multiples of their spread.
+    ``moves`` (k, d) are ways that sites go; radius, reach and sizes are in multiples of them.
     """
     spread = np.sqrt(np.square(moves).mean(axis=0))
     spread = spread + 1e-3 * np.sqrt(np.square(spread).mean()) + 1e-300
@@ -203,8 +202,7 @@ def _turn(around: Curvature, slope: FloatArray, spread: FloatArray) -> tuple[Flo
 def _root(bend: FloatArray, slope: FloatArray, limit: float) -> FloatArray:
     """The positive t with bend t^2 + slope t = limit; infinite where there is none."""
     below = slope + np.sqrt(np.square(slope) + 4.0 * bend * limit)
-    with np.errstate(divide="ignore"):
-        return np.where(below > 0.0, 2.0 * limit / np.where(below > 0.0, below, 1.0), np.inf)
+    return np.asarray(np.where(below > 0.0, 2.0 * limit / np.where(below > 0.0, below, 1.0), np.inf))
 
 
 def _middle(distances: FloatArray) -> float:

@@ -1,0 +1,107 @@
+"""Recentring: the answer is within its error after every step, whatever the streams do, and quiet ones cost nothing."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tacit.functions.evaluate import value
+from tacit.functions.expressions import Expression, Unary, Variable
+from tacit.protocols.recentre import Recentring, Roamer
+
+X, Y = Variable(0), Variable(1)
+FUNCTIONS: dict[str, Expression] = {
+    "product": X * Y,
+    "variance": Y - X * X,
+    "rosenbrock": (1.0 - X) ** 2 + 100.0 * (Y - X * X) ** 2,
+    "bump": Unary("exp", -8.0 * (X * X + Y * Y)),
+    "network": Unary("tanh", 1.5 * X - Y) * 0.7 + Unary("tanh", Unary("tanh", Y) - 2.0 * X),
+}
+
+
+class Story:
+    """Sites and their coordinator; every step is judged."""
+
+    def __init__(self, f: Expression, within: float, start: np.ndarray) -> None:
+        self.f, self.within = f, within
+        self.hub = Recentring(f, within, start)
+        self.sites = [Roamer(each) for each in start]
+        self.messages = 2 * len(start)
+        self.tell()
+
+    def tell(self) -> None:
+        assert self.hub.scales.mean() <= 1.0  # or the mean of moves could be outside of the zone
+        for site, scale in zip(self.sites, self.hub.scales.tolist(), strict=True):
+            site.told(self.hub.zone, scale)
+
+    def step(self, number: int, vectors: np.ndarray) -> int:
+        """One step of all sites; how many reports it took."""
+        said = [site.look(vector) for site, vector in zip(self.sites, vectors, strict=True)]
+        before = self.hub.reports
+        for _ in range(3 * len(vectors)):
+            for k, centre in enumerate(said):
+                if centre is not None:
+                    self.hub.take(k, centre)
+                    self.messages += 1
+            if self.hub.settle(number) is None:
+                self.judge(vectors)
+                return self.hub.reports - before
+            self.messages += len(vectors)
+            self.tell()
+            said = [site.recheck(vector) for site, vector in zip(self.sites, vectors, strict=True)]
+        raise AssertionError("the step does not end")
+
+    def judge(self, vectors: np.ndarray) -> None:
+        truth = float(value(self.f, vectors.mean(axis=0)[None])[0])
+        assert abs(self.hub.answer - truth) <= self.within * (1.0 + 1e-9) + 1e-9 * abs(truth)
+        for k, site in enumerate(self.sites):
+            np.testing.assert_array_equal(site.centre, self.hub.centres[k])
+
+
+def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.ndarray:
+    base = dice.normal(size=(sites, 2)) * 0.5
+    size = dice.uniform(0.01, 0.3, (sites, 1))
+    noise = dice.normal(size=(steps, sites, 2)) * size
+    if kind == "wander":
+        return np.asarray(base + np.cumsum(noise, axis=0) * 0.3)
+    if kind == "swing":
+        return np.asarray(base + noise)
+    if kind == "drift":
+        return np.asarray(base + np.linspace(0, 1, steps)[:, None, None] * dice.normal(size=2) + 0.1 * noise)
+    jumps = (dice.random((steps, sites, 1)) < 0.02) * dice.normal(size=(steps, sites, 2)) * 3.0
+    return np.asarray(base + np.cumsum(jumps, axis=0))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    name=st.sampled_from(sorted(FUNCTIONS)),
+    kind=st.sampled_from(["wander", "swing", "drift", "jump"]),
+    seed=st.integers(0, 10**6),
+)
+def test_every_answer_is_within_its_error(name: str, kind: str, seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    vectors = streams(kind, dice, sites=int(dice.integers(1, 8)), steps=60)
+    story = Story(FUNCTIONS[name], float(10.0 ** dice.uniform(-2, 0.5)), vectors[0])
+    for number, each in enumerate(vectors[1:], 1):
+        story.step(number, each)
+
+
+def test_who_does_not_move_says_nothing() -> None:
+    start = np.random.default_rng(1).normal(size=(5, 2))
+    story = Story(FUNCTIONS["product"], 0.1, start)
+    for number in range(1, 30):
+        assert story.step(number, start) == 0
+    assert story.messages == 10
+
+
+@pytest.mark.parametrize(("kind", "share"), [("wander", 0.6), ("swing", 0.35)])
+def test_it_costs_less_than_sending_all(kind: str, share: float) -> None:
+    """Also where sites swing about their means: centres stay there, so vectors come back into their zones."""
+    dice = np.random.default_rng(3)
+    vectors = streams(kind, dice, sites=10, steps=400)
+    story = Story(FUNCTIONS["variance"], 0.25, vectors[0])
+    for number, each in enumerate(vectors[1:], 1):
+        story.step(number, each)
+    assert story.messages < share * 400 * 10

@@ -2,8 +2,8 @@
 
 Every site has a centre c_i, and is silent while v_i - c_i is in its zone. Leaving it, the site chooses a new centre so
 near that its vector is inside again, and says it: one message. The coordinator keeps e, the mean of the centres, and
-the answer f(e). The zones (functions/roaming.py) are proved: as long as the one that all sites hold covers e, the answer
-is within its error, and nobody is told anything. When it does not, all get a new one, which is n messages.
+the answer f(e). The zones (functions/roaming.py) are proved: as long as the one that all sites hold covers e, the
+answer is within its error, and nobody is told anything. When it does not, all get a new one, which is n messages.
 
 Any centre is sound, so a site is free to choose it well. One that wanders should take its vector itself, to have all of
 the zone around it. One that swings about a mean should move its centre as little as it must, for its vector will come

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tacit.cli import main
+from tacit.cli.work import no_interrupt_lost
 from tacit.vocabulary.errors import DataError, MachineError, SentenceError
 
 ROOT = Path(__file__).parents[2]
@@ -71,3 +74,20 @@ def test_the_command_as_a_process() -> None:
     wrong = tacit("nonsense")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "No such command 'nonsense'" in wrong.stderr
+
+
+def test_an_interrupt_that_others_swallow_is_raised_in_the_end() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        reached = False
+        with pytest.raises(KeyboardInterrupt), no_interrupt_lost():
+            with suppress(BaseException):
+                signal.raise_signal(signal.SIGINT)
+            reached = True
+        assert reached
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        with no_interrupt_lost():
+            pass
+    finally:
+        signal.signal(signal.SIGINT, before)

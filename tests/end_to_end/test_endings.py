@@ -31,7 +31,8 @@ def _interrupt(process: subprocess.Popen[bytes], folder: Path, whole_group: bool
     until(lambda: processes_of(folder) == [], story=lambda: processes_of(folder))
     took = time.monotonic() - begin
     assert took < END_S, f"it took {took:.1f} s to end"
-    return code
+    # To a shell both are 130. Python ends itself by the signal when that came inside of an eval of somebody's.
+    return 130 if code == -signal.SIGINT else code
 
 
 def _answers(system: System) -> bool:

@@ -40,13 +40,16 @@ def register(app: typer.Typer) -> None:
 
 def _demo(seconds: int, state: Path | None, json_: bool) -> int:
     from tacit.cli.up import run_here
+    from tacit.cli.work import no_interrupt_lost
     from tacit.runtime.config import load_config
 
     with _folder(state) as folder:
-        (folder / "tacit.toml").write_text(configuration(), encoding="utf-8")
-        watches = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
-        (folder / "watches.sql").write_text(watches, encoding="utf-8")
-        return run_here(load_config(folder / "tacit.toml"), seconds, json_, judged=True)
+        with no_interrupt_lost():
+            (folder / "tacit.toml").write_text(configuration(), encoding="utf-8")
+            watches = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
+            (folder / "watches.sql").write_text(watches, encoding="utf-8")
+            config = load_config(folder / "tacit.toml")
+        return run_here(config, seconds, json_, judged=True)
 
 
 @contextmanager

@@ -47,9 +47,12 @@ def load_kernels() -> None:
 
     Compiling takes a minute or more, in which a coordinator could answer nobody and a site's lease would run out.
     """
-    from tacit.recording.warm import warm_kernels
+    from tacit.cli.work import no_interrupt_lost
 
-    warm_kernels()
+    with no_interrupt_lost():
+        from tacit.recording.warm import warm_kernels
+
+        warm_kernels()
 
 
 class _StandardError(logging.StreamHandler[TextIO]):

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.recording.run import spark_room
 
-__all__ = ["Bar", "as_json", "orderly_end", "output", "progress", "show", "spark_session"]
+__all__ = ["Bar", "as_json", "no_interrupt_lost", "orderly_end", "output", "progress", "show", "spark_session"]
 
 _PIPE_WIDTH = 120
 _POLL_S = 0.5
@@ -57,6 +57,31 @@ def orderly_end() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Inside, an interrupt that others swallow is raised again at the end.
+
+    Python raises it wherever it is: also in what C code has called, as when kernels are loaded, and there it is lost.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _end(number: int, _frame: object) -> None:

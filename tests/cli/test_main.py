@@ -76,16 +76,17 @@ def test_the_command_as_a_process() -> None:
     assert "No such command 'nonsense'" in wrong.stderr
 
 
+def _swallow_one() -> None:
+    with no_interrupt_lost(), suppress(BaseException):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_an_interrupt_that_others_swallow_is_raised_in_the_end() -> None:
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        reached = False
-        with pytest.raises(KeyboardInterrupt), no_interrupt_lost():
-            with suppress(BaseException):
-                signal.raise_signal(signal.SIGINT)
-            reached = True
-        assert reached
+        with pytest.raises(KeyboardInterrupt):
+            _swallow_one()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         with no_interrupt_lost():
             pass

@@ -19,6 +19,7 @@ from tacit.recording.run import spark_room
 
 __all__ = ["Bar", "as_json", "no_interrupt_lost", "orderly_end", "output", "progress", "show", "spark_session"]
 
+_AGAIN_S = 0.1
 _PIPE_WIDTH = 120
 _POLL_S = 0.5
 
@@ -61,7 +62,7 @@ def orderly_end() -> Iterator[None]:
 
 @contextmanager
 def no_interrupt_lost() -> Iterator[None]:
-    """Inside, an interrupt that others swallow is raised again at the end.
+    """Inside, an interrupt that others swallow is raised again and again until somebody heeds it.
 
     Python raises it wherever it is: also in what C code has called, as when kernels are loaded, and there it is lost.
     """
@@ -73,13 +74,17 @@ def no_interrupt_lost() -> Iterator[None]:
 
     def note(number: int, _frame: object) -> None:
         came.append(number)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
         raise KeyboardInterrupt
 
+    on_alarm = signal.signal(signal.SIGALRM, note)
     signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGALRM, on_alarm)
     if came:
         raise KeyboardInterrupt
 

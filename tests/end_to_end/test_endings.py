@@ -79,7 +79,13 @@ def _demo(folder: Path, *options: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "tacit", "demo", *options], cwd=folder, env=environment(folder),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+            preexec_fn=_heed_interrupts,
         )  # fmt: skip
+
+
+def _heed_interrupts() -> None:
+    """What was started in the background ignores interrupts, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("phase", ["Java is looked for", "Spark starts"])

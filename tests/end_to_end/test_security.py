@@ -40,7 +40,9 @@ class Secured:
         )  # fmt: skip
         self.certs = folder / "certs"
         token, tls = read_token(self.certs / "clients" / "desk.token"), self.tls("desk", "clients")
-        self.system = System(folder, (), f"{WATCH};\n", token=token, tls=tls, gather=1)
+        self.system = System(
+            folder, (), f"{WATCH};\n", token=token, tls=tls, gather=6
+        )  # both are fed before it has passed
         text = self.system.config.read_text()
         secured = configuration(self.certs, SITES, ["desk"])
         for name in SITES:  # sites of this file dial this coordinator

@@ -36,7 +36,7 @@ def made(name: str, seed: int) -> tuple[RoamingZone | None, np.ndarray, np.ndarr
     return best_zone(FUNCTIONS[name], at, within, moves, costs, SIZES), at, moves, dice
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(name=st.sampled_from(sorted(FUNCTIONS)), seed=st.integers(0, 10**6))
 def test_f_stays_within_its_bounds(name: str, seed: int) -> None:
     zone, at, moves, dice = made(name, seed)

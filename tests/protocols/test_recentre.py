@@ -74,7 +74,7 @@ def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.
     return np.asarray(base + np.cumsum(jumps, axis=0))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     name=st.sampled_from(sorted(FUNCTIONS)),
     kind=st.sampled_from(["wander", "swing", "drift", "jump"]),

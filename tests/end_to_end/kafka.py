@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import socket
 import subprocess
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,9 +63,10 @@ def running_broker(folder: Path) -> Iterator[str]:
         "num.partitions=2\n"
     )
     java = [str(find_java().executable), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", ":".join(map(str, jars))]
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    form = [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-    subprocess.run(form, check=True, capture_output=True, timeout=60)
+    # A cluster id that begins with "-", as one of 64 random ones does, would be read as an option.
+    form = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+    formed = subprocess.run(form, capture_output=True, text=True, timeout=60)
+    assert formed.returncode == 0, formed.stdout + formed.stderr
     with (folder / "broker.log").open("wb") as log:
         process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
         try:

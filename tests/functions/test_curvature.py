@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tacit.functions.curvature import Curvature, curvature, least_above, positive_part
+from tacit.functions.curvature import Curvature, Span, curvature, least_above, positive_part
 from tacit.functions.evaluate import value
 from tacit.functions.expressions import (
     Binary,
@@ -21,7 +21,6 @@ from tacit.functions.expressions import (
     Unary,
     Variable,
 )
-from tacit.functions.spans import Span
 
 D = 3
 

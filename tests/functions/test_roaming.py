@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tacit.functions.curvature import Curves
 from tacit.functions.evaluate import value
 from tacit.functions.expressions import Expression, InformationGain, Unary, Variable
 from tacit.functions.roaming import Costs, RoamingZone, best_zone
@@ -33,7 +34,7 @@ def made(name: str, seed: int) -> tuple[RoamingZone | None, np.ndarray, np.ndarr
     moves = dice.normal(size=(20, 3)) * dice.uniform(0.05, 2.0, 3)
     within = float(10.0 ** dice.uniform(-3, 0.5))
     costs = Costs(messages=10.0, refreshes=float(10.0 ** dice.uniform(-4, 1)))
-    return best_zone(FUNCTIONS[name], at, within, moves, costs, SIZES), at, moves, dice
+    return best_zone(Curves(FUNCTIONS[name]), at, within, moves, costs, SIZES), at, moves, dice
 
 
 @settings(max_examples=60, deadline=None)
@@ -42,10 +43,11 @@ def test_f_stays_within_its_bounds(name: str, seed: int) -> None:
     zone, at, moves, dice = made(name, seed)
     assert zone is not None
     f = FUNCTIONS[name]
-    assert zone.covers(f, at)
+    curves = Curves(f)
+    assert zone.covers(curves, at)
     for step in 10.0 ** dice.uniform(-3, 0.5, 12):
         estimate = at + dice.normal(size=3) * step * zone.radius * np.abs(moves).mean(axis=0)
-        if not zone.covers(f, estimate):
+        if not zone.covers(curves, estimate):
             continue
         ways = dice.normal(size=(60, 3)) * zone.box
         edges = zone.distances(ways)[:, None] * ways
@@ -68,22 +70,22 @@ def test_of_what_is_straight_the_reach_has_no_end() -> None:
     zone, at, _, dice = made("sum", 1)
     assert zone is not None
     for _ in range(20):
-        assert zone.covers(FUNCTIONS["sum"], at + dice.normal(size=3) * 1e6)
+        assert zone.covers(Curves(FUNCTIONS["sum"]), at + dice.normal(size=3) * 1e6)
 
 
 def test_where_f_turns_away_it_does_not_cover() -> None:
     zone, at, _, _ = made("bump", 3)
     assert zone is not None
-    assert zone.turned(FUNCTIONS["bump"], at) < 1e-6
-    near = best_zone(FUNCTIONS["bump"], np.full(3, 2.0), 0.01, np.eye(3), Costs(), SIZES)
+    assert zone.turned(Curves(FUNCTIONS["bump"]), at) < 1e-6
+    near = best_zone(Curves(FUNCTIONS["bump"]), np.full(3, 2.0), 0.01, np.eye(3), Costs(), SIZES)
     assert near is not None
-    assert not near.covers(FUNCTIONS["bump"], np.zeros(3))
+    assert not near.covers(Curves(FUNCTIONS["bump"]), np.zeros(3))
 
 
 @pytest.mark.parametrize("dear", [1e-6, 1e6])
 def test_what_is_dear_is_rare(dear: float) -> None:
     """The dearer refreshes are beside reports, the further e may go, and the smaller the zone."""
-    f, at = FUNCTIONS["saddle"], np.array([1.0, 0.5, -0.2])
+    f, at = Curves(FUNCTIONS["saddle"]), np.array([1.0, 0.5, -0.2])
     even = best_zone(f, at, 0.1, np.eye(3), Costs(), SIZES)
     other = best_zone(f, at, 0.1, np.eye(3), Costs(refreshes=dear), SIZES)
     assert even is not None
@@ -93,5 +95,5 @@ def test_what_is_dear_is_rare(dear: float) -> None:
 
 
 def test_without_a_proof_there_is_no_zone() -> None:
-    assert best_zone(Unary("abs", X), np.zeros(3), 0.1, np.eye(3), Costs(), SIZES) is None
-    assert best_zone(Unary("log", X), np.array([-1.0, 0.0, 0.0]), 0.1, np.eye(3), Costs(), SIZES) is None
+    assert best_zone(Curves(Unary("abs", X)), np.zeros(3), 0.1, np.eye(3), Costs(), SIZES) is None
+    assert best_zone(Curves(Unary("log", X)), np.array([-1.0, 0.0, 0.0]), 0.1, np.eye(3), Costs(), SIZES) is None

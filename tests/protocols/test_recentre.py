@@ -9,7 +9,8 @@ from hypothesis import given, settings
 
 from tacit.functions.evaluate import value
 from tacit.functions.expressions import Expression, Unary, Variable
-from tacit.protocols.recentre import Recentring, Roamer
+from tacit.functions.tracking import FOLLOW, STAY, TrackZones
+from tacit.protocols.recentre import Recentring, Roamers
 
 X, Y = Variable(0), Variable(1)
 FUNCTIONS: dict[str, Expression] = {
@@ -24,40 +25,39 @@ FUNCTIONS: dict[str, Expression] = {
 class Story:
     """Sites and their coordinator; every step is judged."""
 
-    def __init__(self, f: Expression, within: float, start: np.ndarray) -> None:
+    def __init__(
+        self, f: Expression, within: float, start: np.ndarray, kinds: tuple[str, ...] = (FOLLOW, STAY)
+    ) -> None:
         self.f, self.within = f, within
-        self.hub = Recentring(f, within, start)
-        self.sites = [Roamer(each) for each in start]
+        self.hub = Recentring(TrackZones(f, within, start.shape[1], kinds=kinds), start)
+        self.sites = Roamers(start)
         self.messages = 2 * len(start)
         self.tell()
 
     def tell(self) -> None:
         assert self.hub.scales.mean() <= 1.0  # or the mean of moves could be outside of the zone
-        for site, scale in zip(self.sites, self.hub.scales.tolist(), strict=True):
-            site.told(self.hub.zone, scale)
+        self.sites.told(self.hub.zone, self.hub.scales.copy())
 
     def step(self, number: int, vectors: np.ndarray) -> int:
         """One step of all sites; how many reports it took."""
-        said = [site.look(vector) for site, vector in zip(self.sites, vectors, strict=True)]
+        rows = self.sites.look(vectors)
         before = self.hub.reports
         for _ in range(3 * len(vectors)):
-            for k, centre in enumerate(said):
-                if centre is not None:
-                    self.hub.take(k, centre)
-                    self.messages += 1
+            for k in rows.tolist():
+                self.hub.take(k, self.sites.centres[k])
+                self.messages += 1
             if self.hub.settle(number) is None:
                 self.judge(vectors)
                 return self.hub.reports - before
             self.messages += len(vectors)
             self.tell()
-            said = [site.recheck(vector) for site, vector in zip(self.sites, vectors, strict=True)]
+            rows = self.sites.recheck(vectors)
         raise AssertionError("the step does not end")
 
     def judge(self, vectors: np.ndarray) -> None:
         truth = float(value(self.f, vectors.mean(axis=0)[None])[0])
         assert abs(self.hub.answer - truth) <= self.within * (1.0 + 1e-9) + 1e-9 * abs(truth)
-        for k, site in enumerate(self.sites):
-            np.testing.assert_array_equal(site.centre, self.hub.centres[k])
+        np.testing.assert_array_equal(self.sites.centres, self.hub.centres)
 
 
 def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.ndarray:
@@ -78,12 +78,13 @@ def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.
 @given(
     name=st.sampled_from(sorted(FUNCTIONS)),
     kind=st.sampled_from(["wander", "swing", "drift", "jump"]),
+    zones=st.sampled_from([(FOLLOW, STAY), (FOLLOW,), (STAY,)]),
     seed=st.integers(0, 10**6),
 )
-def test_every_answer_is_within_its_error(name: str, kind: str, seed: int) -> None:
+def test_every_answer_is_within_its_error(name: str, kind: str, zones: tuple[str, ...], seed: int) -> None:
     dice = np.random.default_rng(seed)
     vectors = streams(kind, dice, sites=int(dice.integers(1, 8)), steps=60)
-    story = Story(FUNCTIONS[name], float(10.0 ** dice.uniform(-2, 0.5)), vectors[0])
+    story = Story(FUNCTIONS[name], float(10.0 ** dice.uniform(-2, 0.5)), vectors[0], zones)
     for number, each in enumerate(vectors[1:], 1):
         story.step(number, each)
 

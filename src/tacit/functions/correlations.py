@@ -210,6 +210,12 @@ def _triple(expression: Expression, feasible: Feasible) -> _Triple | None:
     match expression:
         case Binary(operator="/", left=left, right=Unary(operator="sqrt", operand=inside)):
             above, below = as_fraction(left), as_fraction(inside)
+        case Binary(
+            operator="/",
+            left=left,
+            right=Binary(operator="*", left=Unary(operator="sqrt", operand=x), right=Unary(operator="sqrt", operand=y)),
+        ):
+            above, below = as_fraction(left), as_fraction(x * y)  # both are known to be >= 0 below
         case _:
             return None
     if above is None or below is None or above.below or above.needs or below.below or below.needs:
@@ -220,9 +226,9 @@ def _triple(expression: Expression, feasible: Feasible) -> _Triple | None:
     c = above.numerator()
     if not known or degree_of(c) > 2 or any(degree_of(f.polynomial()) > 2 for f in below.above):
         return None
-    x = {monomial: number * below.scale for monomial, number in below.above[0].polynomial().items()}
-    y = below.above[1].polynomial() if len(below.above) == 2 else ONE
-    return _Triple(c, x, y, tuple(dict.fromkeys(below.above)))
+    first = {monomial: number * below.scale for monomial, number in below.above[0].polynomial().items()}
+    second = below.above[1].polynomial() if len(below.above) == 2 else ONE
+    return _Triple(c, first, second, tuple(dict.fromkeys(below.above)))
 
 
 def _affine(expression: Expression) -> Polynomial | None:

@@ -24,8 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.functions.curvature import Curvature, curvature, least_above, positive_part
-from tacit.functions.expressions import Expression
+from tacit.functions.curvature import Curvature, Curves, least_above, positive_part
 from tacit.vocabulary.arrays import BoolArray, FloatArray
 
 __all__ = ["Costs", "RoamingZone", "best_zone"]
@@ -71,6 +70,7 @@ class RoamingZone:
     box: FloatArray  # rho
     low: FloatArray  # between these corners the Hessian is known to be between -below and above
     high: FloatArray
+    pieces: int = 1  # that boxes are cut into when the Hessian is bounded
     radius: float = 0.0  # the typical distance to its boundary, in the directions that it was made for
 
     @property
@@ -101,29 +101,29 @@ class RoamingZone:
         sides = np.minimum(_root(above, linear + turned, self.up), _root(below, turned - linear, self.down))
         return np.asarray(np.minimum(edge, sides))
 
-    def covers(self, expression: Expression, estimate: FloatArray) -> bool:
+    def covers(self, curves: Curves, estimate: FloatArray) -> bool:
         """Is it proved that f stays within ``down`` and ``up`` of f(e) wherever the sites are in their zones?"""
-        here = curvature(expression, estimate, estimate)
+        here = curves.over(estimate, estimate)
         if here is None or not self._turns_little(here):
             return False
         if ((estimate - self.box >= self.low) & (estimate + self.box <= self.high)).all():
             return True
-        around = curvature(expression, estimate - self.box, estimate + self.box)
+        around = curves.over(estimate - self.box, estimate + self.box, self.pieces)
         if around is None:
             return False
         return _is_above(self.above, least_above(around.hessian)) and _is_above(
             self.below, least_above(-around.hessian)
         )
 
-    def turned(self, expression: Expression, estimate: FloatArray) -> float:
+    def turned(self, curves: Curves, estimate: FloatArray) -> float:
         """How much of its reach the slope at an estimate takes: above 1 the zone does not cover it."""
-        here = curvature(expression, estimate, estimate)
+        here = curves.over(estimate, estimate)
         return float("inf") if here is None else self._turn_of(here) / self.reach
 
     def _terms(self, moves: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         turned = self.reach * np.sqrt(np.square(moves @ self.turn).sum(axis=1))
-        above = 0.5 * np.einsum("ki,ij,kj->k", moves, self.above, moves)
-        below = 0.5 * np.einsum("ki,ij,kj->k", moves, self.below, moves)
+        above = 0.5 * ((moves @ self.above) * moves).sum(axis=1)
+        below = 0.5 * ((moves @ self.below) * moves).sum(axis=1)
         return moves @ self.slope, turned, above, below
 
     def _turn_of(self, here: Curvature) -> float:
@@ -138,12 +138,13 @@ class RoamingZone:
 
 
 def best_zone(
-    expression: Expression,
+    curves: Curves,
     at: FloatArray,
     within: float,
     moves: FloatArray,
     costs: Costs,
     sizes: Sequence[float] | FloatArray,
+    pieces: int = 1,
 ) -> RoamingZone | None:
     """The zone around an estimate that costs least, of those whose boxes have these sizes; None where none is proved.
 
@@ -151,14 +152,14 @@ def best_zone(
     """
     spread = np.sqrt(np.square(moves).mean(axis=0))
     spread = spread + 1e-3 * np.sqrt(np.square(spread).mean()) + 1e-300
-    here = curvature(expression, at, at)
+    here = curves.over(at, at)
     if here is None:
         return None
     slope = (here.gradient.low + here.gradient.high) / 2
     best: tuple[float, RoamingZone] | None = None
     for size in sizes:
         low, high = at - size * spread, at + size * spread
-        around = curvature(expression, low, high)
+        around = curves.over(low, high, pieces)
         if around is None:
             continue
         above, below = positive_part(least_above(around.hessian)), positive_part(least_above(-around.hessian))
@@ -166,7 +167,7 @@ def best_zone(
         if turn is None:
             continue
         zone = RoamingZone(
-            slope, above, below, *turn, 0.0, within, within, (1.0 - _OUTSIDE) * size * spread, low, high
+            slope, above, below, *turn, 0.0, within, within, (1.0 - _OUTSIDE) * size * spread, low, high, pieces
         )  # fmt: skip
         for split in _SPLITS:
             sided = replace(zone, up=within * split, down=within * (2.0 - split))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.functions.curvature import Curves
 from tacit.functions.expressions import Variable
 from tacit.functions.goals import Comparison
 from tacit.functions.statistics import Statistic
@@ -17,7 +18,7 @@ __all__ = ["warm_kernels"]
 
 
 def warm_kernels() -> int:
-    """Replay a tiny watch with both protocols; returns the messages it took, which is all the same."""
+    """Replay a tiny watch with both protocols, and bound a slope; returns the messages, which are all the same."""
     rows = 40
     value = np.sin(np.arange(rows))
     recording = Recording.from_arrays(
@@ -30,6 +31,9 @@ def warm_kernels() -> int:
     updates = updates_of(recording, window, step="event")
     physical = physical_plan(plan, recording)
     outcomes = [Engine(physical, updates, protocol=protocol).run() for protocol in ("coordinator", "broadcast")]
+    curves, point = Curves(mean), np.ones(2)
+    curves.over(point, point)
+    curves.values(point[None])
     return sum(outcome.ledger.messages for outcome in outcomes)
 
 

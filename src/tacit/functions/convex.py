@@ -1,0 +1,273 @@
+"""Convex zones: sets around an estimate in which an answer is right everywhere, so that means of points stay in them.
+
+A question (shapes.py) is proved on a convex set by concave functions below what it asks about (minorants.py): where all
+of them are above 0, the answer is right, and such points form a convex set. Every question has its own way:
+
+- a fraction P / Q against B: P - B Q, times the sign of Q; every factor of Q keeps its sign;
+- a correlation: for the estimate's own t the form C - B (t X + Y / t) / 2, as balls are judged (correlations.py);
+- an entropy: its pairs h(u + v) - h(u) - h(v) are concave, its single terms convex;
+- any other expression: its shape, or its least Hessian in a box.
+
+Unlike balls, which may each be proved in another way, all sites must be in *one* convex set: of alternatives (OR) the
+larger is taken, by how far points may go in the directions that are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction as Number
+
+import numpy as np
+
+from tacit.functions.expressions import Constant, Expression, Unary, Variable
+from tacit.functions.minorants import Concave, Shape, of_polynomial
+from tacit.functions.polynomials import Polynomial
+from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question, known_nonnegative
+from tacit.vocabulary.arrays import BoolArray, FloatArray
+
+__all__ = ["ConvexZone", "ZoneMaker"]
+
+_STEPS = 24  # halvings in the search for where a zone ends
+_ENDLESS = 1e300
+_FAR = 1e9  # a zone that goes on so many times a direction is taken to be endless there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConvexZone:
+    """The points between two corners where every part is above 0."""
+
+    at: FloatArray
+    parts: tuple[Concave, ...]
+    low: FloatArray
+    high: FloatArray
+
+    def contains(self, points: FloatArray) -> BoolArray:
+        """Is each point (k, d) in it? Rounding never makes it so."""
+        inside: BoolArray = np.asarray(((points >= self.low) & (points <= self.high)).all(axis=1))
+        with np.errstate(all="ignore"):
+            for part in self.parts:
+                inside &= part.values(points) > 0.0
+        return inside
+
+    def distances(self, moves: FloatArray) -> FloatArray:
+        """How many times each move (k, d) may be gone from the estimate before the zone ends."""
+        with np.errstate(all="ignore"):
+            to_edge = np.where(moves > 0.0, (self.high - self.at) / moves, (self.low - self.at) / moves)
+        edge = np.where(moves == 0.0, np.inf, to_edge).min(axis=1)
+        inside, outside = np.zeros(len(moves)), np.minimum(edge, _FAR)
+        whole = self.contains(self.at + outside[:, None] * moves)
+        quick = np.array([_first_root(part, moves) for part in self.parts]).min(axis=0, initial=np.inf)
+        outside = np.where(whole, outside, np.minimum(outside, quick))
+        if any(part.kept is not None for part in self.parts):
+            for _ in range(_STEPS):  # geometric at first: the scale is not known
+                middle = np.where(inside > 0.0, np.sqrt(inside * outside), outside * 1e-3)
+                fits = self.contains(self.at + middle[:, None] * moves)
+                inside, outside = np.where(fits, middle, inside), np.where(fits, outside, middle)
+            return np.asarray(np.where(whole, edge, inside))
+        return np.asarray(np.where(whole, edge, outside))
+
+
+def _first_root(part: Concave, moves: FloatArray) -> FloatArray:
+    """Where level + t slope.move - t^2 bend / 2 falls to 0, without what is kept."""
+    linear = moves @ part.slope
+    bend = 0.5 * np.einsum("ki,ij,kj->k", moves, part.bend, moves)
+    if part.kept is not None:
+        return np.full(len(moves), np.inf)
+    if part.level <= 0.0:
+        return np.zeros(len(moves))
+    with np.errstate(divide="ignore", over="ignore"):
+        below = np.sqrt(np.square(linear) + 4.0 * bend * part.level) - linear
+        return np.asarray(2.0 * part.level / np.where(below > 0.0, below, 0.0))
+
+
+class ZoneMaker:
+    """Makes zones for one question tree, wherever the estimate goes."""
+
+    def __init__(self, asked: Ask, dimension: int, feasible: Feasible) -> None:
+        self.asked, self.dimension, self.feasible = asked, dimension, feasible
+        self._shapes: dict[int, tuple[Question, Shape]] = {}
+
+    def needs_box(self) -> bool:
+        """Does what is proved depend on a box?"""
+        return any(q.expression is not None and self._shape(q).needs_box for q in _questions(self.asked))
+
+    def best(
+        self,
+        at: FloatArray,
+        bounds: tuple[float, float],
+        moves: FloatArray,
+        boxes: Iterable[FloatArray] = (),
+        pieces: int = 1,
+    ) -> ConvexZone | None:
+        """The largest zone for moves (k, d) that is found; None where there is none that holds the estimate.
+
+        ``bounds`` are the least and greatest value of what is tracked. ``boxes`` are half-widths to try, where boxes
+        are needed.
+        """
+        widths = list(boxes) if self.needs_box() else [np.full(self.dimension, np.inf)]
+        found: list[tuple[float, ConvexZone]] = []
+        for width in widths:
+            for parts in self._ways(self.asked, at, bounds, at - width, at + width, pieces):
+                zone = _joined(at, parts)
+                if zone.contains(at[None])[0]:
+                    found.append((_size(zone, moves), zone))
+        return max(found, key=lambda pair: pair[0])[1] if found else None
+
+    def _ways(
+        self, asked: Ask, at: FloatArray, bounds: tuple[float, float], low: FloatArray, high: FloatArray, pieces: int
+    ) -> list[tuple[Concave, ...]]:
+        """The ways to prove it, each a list of what must be above 0."""
+        match asked:
+            case All(parts):
+                ways: list[tuple[Concave, ...]] = [()]
+                for part in parts:
+                    more = self._ways(part, at, bounds, low, high, pieces)
+                    ways = [(*one, *other) for one in ways for other in more][:8]
+                return ways
+            case Any_(parts):
+                return [way for part in parts for way in self._ways(part, at, bounds, low, high, pieces)]
+            case Case(condition, then, otherwise):
+                both = All((condition, then))
+                return [
+                    *self._ways(both, at, bounds, low, high, pieces),
+                    *self._ways(otherwise, at, bounds, low, high, pieces),
+                ]
+        way = self._way(asked, at, bounds, low, high, pieces)
+        return [] if way is None else [way]
+
+    def _way(
+        self, q: Question, at: FloatArray, bounds: tuple[float, float], low: FloatArray, high: FloatArray, pieces: int
+    ) -> tuple[Concave, ...] | None:
+        threshold = bounds[q.side] if q.threshold is None else q.threshold
+        bound = float(q.bound(np.array([threshold]))[0])
+        sense = 1.0 if q.above else -1.0
+        if q.recipe is not None:  # which knows itself what an infinite bound means
+            return self._recipe(q, at, bound)
+        if math.isnan(bound) or sense * bound == math.inf:
+            return None
+        if q.fraction is not None:
+            return self._fraction(q, at, bound)
+        if sense * bound == -math.inf:
+            bound = -sense * _ENDLESS  # all it needs is a value
+        if q.entropy is not None:
+            return self._entropy(q, at, bound)
+        part = self._shape(q).minorant(at, low, high, above=q.above, plus=-sense * bound, pieces=pieces)
+        return None if part is None else (part,)
+
+    def _fraction(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
+        assert q.fraction is not None
+        sense = Number(1 if q.above else -1)
+        parts, sign = [], 1
+        factors = dict.fromkeys([*q.fraction.below, *q.fraction.needs])
+        for factor in factors:
+            polynomial = factor.polynomial()
+            known = known_nonnegative(factor, self.feasible)
+            here = 1 if known else _sign(polynomial, at)
+            if here == 0:
+                return None
+            if q.fraction.below.count(factor) % 2:
+                sign *= here
+            if not (known and q.lenient):
+                parts.append(of_polynomial({m: here * number for m, number in polynomial.items()}, at))
+        if math.isinf(bound):
+            return tuple(parts)
+        difference = {m: sign * sense * number for m, number in q.fraction.numerator().items()}
+        for monomial, number in q.fraction.denominator().items():
+            difference[monomial] = difference.get(monomial, Number(0)) - sign * sense * Number(bound) * number
+        return (of_polynomial(difference, at), *parts)
+
+    def _recipe(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
+        recipe = q.recipe
+        assert recipe is not None
+        values = np.array([[_value(polynomial, at) for polynomial in recipe.polynomials]])
+        weights = recipe.weights(values, np.array([bound]))[0, q.which]
+        if not np.isfinite(weights).all():
+            return None
+        total: Polynomial = {(): Number(float(weights[-1]))}
+        for weight, polynomial in zip(weights[:-1], recipe.polynomials, strict=True):
+            for monomial, number in polynomial.items():
+                total[monomial] = total.get(monomial, Number(0)) + Number(float(weight)) * number
+        parts = [of_polynomial(total, at)]
+        for factor in q.needs:
+            known = known_nonnegative(factor, self.feasible)
+            if known and q.lenient:
+                continue
+            here = 1 if known else _sign(factor.polynomial(), at)
+            if here == 0:
+                return None
+            parts.append(of_polynomial({m: here * number for m, number in factor.polynomial().items()}, at))
+        return tuple(parts)
+
+    def _entropy(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
+        """S / N against B is S - B N, where N stays above 0."""
+        assert q.entropy is not None
+        part = self._shape(q).minorant(at, above=q.above)
+        if part is None:
+            return None
+        times = -Number(bound if q.above else -bound)
+        moved = of_polynomial({m: times * number for m, number in q.entropy.total.items()}, at)
+        return (part.plus(moved), of_polynomial(q.entropy.total, at))
+
+    def _shape(self, q: Question) -> Shape:
+        kept = self._shapes.get(id(q))
+        if kept is None:
+            tree = q.expression if q.expression is not None else _pairs(q)
+            kept = self._shapes[id(q)] = (q, Shape(tree, self.dimension))  # kept, for its id must stay its own
+        return kept[1]
+
+
+def _questions(asked: Ask) -> Sequence[Question]:
+    match asked:
+        case All(parts) | Any_(parts):
+            return [q for part in parts for q in _questions(part)]
+        case Case(condition, then, otherwise):
+            return [condition, *_questions(then), *_questions(otherwise)]
+    return [asked]
+
+
+def _joined(at: FloatArray, parts: tuple[Concave, ...]) -> ConvexZone:
+    wide = np.full(len(at), np.inf)
+    low = np.max([-wide, *(part.low for part in parts)], axis=0)
+    high = np.min([wide, *(part.high for part in parts)], axis=0)
+    return ConvexZone(at, parts, low, high)
+
+
+def _size(zone: ConvexZone, moves: FloatArray) -> float:
+    """The typical distance to its end, on a scale of logarithms; endless directions count as far ones."""
+    return float(np.log(np.clip(zone.distances(moves), 1e-300, _FAR)).mean())
+
+
+def _value(polynomial: Polynomial, at: FloatArray) -> float:
+    return float(sum(float(number) * math.prod(at[v] ** p for v, p in m) for m, number in polynomial.items()))
+
+
+def _sign(polynomial: Polynomial, at: FloatArray) -> int:
+    here = _value(polynomial, at)
+    return 0 if here == 0.0 or not math.isfinite(here) else 1 if here > 0.0 else -1
+
+
+def _spelled(polynomial: Polynomial) -> Expression:
+    """A polynomial as a tree."""
+    result: Expression = Constant(0.0)
+    for monomial, number in polynomial.items():
+        term: Expression = Constant(float(number))
+        for variable, power in monomial:
+            term = term * Variable(variable) ** float(power) if power > 1 else term * Variable(variable)
+        result = result + term
+    return result
+
+
+def _pairs(q: Question) -> Expression:
+    """The numerator of an entropy."""
+    assert q.entropy is not None
+    assert q.pairing is not None
+    result = _spelled(q.entropy.rest)
+    for number, u, v in q.pairing.pairs:
+        left, right = _spelled(dict(u)), _spelled(dict(v))
+        pair = Unary("xlogx", left + right) - Unary("xlogx", left) - Unary("xlogx", right)
+        result = result + Constant(float(number)) * pair
+    for number, u in q.pairing.singles:
+        result = result + Constant(float(number)) * Unary("xlogx", _spelled(dict(u)))
+    return result

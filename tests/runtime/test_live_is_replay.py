@@ -137,6 +137,13 @@ def test_a_condition_that_holds_of_no_rows_is_met_from_the_first_row_of_its_grou
     assert mine == theirs
 
 
+def test_what_is_met_from_the_start_is_said_with_the_value_of_its_first_pane(tmp_path: Path) -> None:
+    """Few rows alone make it met; a new estimate that changes no answer must be in the first alert all the same."""
+    mine, theirs = story(2728, tmp_path)
+    assert mine == theirs
+    assert "None" not in [value for _, _, _, value in mine]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 3000, 100))
 def test_live_is_replay_many_times(first: int, tmp_path: Path) -> None:

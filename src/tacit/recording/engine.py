@@ -24,6 +24,7 @@ from tacit.recording.physical import Physical
 from tacit.recording.tally import BroadcastTally, Tally
 from tacit.recording.updates import Updates
 from tacit.vocabulary import FloatArray, IntArray, OptionError
+from tacit.vocabulary.answers import MET
 from tacit.wire.ledger import COORDINATOR, Ledger
 
 __all__ = ["PROTOCOLS", "Change", "Engine", "Outcome"]
@@ -120,7 +121,9 @@ class Engine:
         updates, physical = self.updates, self.physical
         self._place_windows()
         self._initialise()
-        plain = physical.monitor.plain
+        # Kernels tell of new estimates only where the answer turns. What is met from the start is said with the first
+        # row, and with the value of then.
+        plain = physical.monitor.plain and not (self.outcome.changes[0].sides == MET).any()
         total = len(updates.site)
         done = 0
         while done < total:

@@ -13,6 +13,7 @@ from tacit.functions.expressions import InformationGain, Unary, Variable
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
 from tacit.functions.statistics import Moment, Statistic
 from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
+from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
 from tacit.recording.engine import Engine
 from tacit.recording.observer import judge
@@ -85,10 +86,12 @@ def stream(seed: int, size: int, sites: int, *, whole: bool, groups: int = 0) ->
     )
 
 
-def brute_force(plan: WatchPlan, recording: Recording, *, step: str, protocol: str, policy: str = "lru") -> int:
+def brute_force(
+    plan: WatchPlan, recording: Recording, *, step: str, protocol: str, policy: str = "lru", zone: str = "ball"
+) -> int:
     """Replay, then walk all updates again in plain Python and judge every group at every step. Returns the messages."""
     updates = updates_of(recording, plan.window, step=step)
-    physical = physical_plan(plan, recording)
+    physical = physical_plan(plan, recording, zone=zone)
     engine = Engine(physical, updates, protocol=protocol, policy=policy)
     outcome = engine.run()
     verdict = judge(physical, updates, outcome.changes)
@@ -156,19 +159,28 @@ def test_every_answer_is_right(goal, window, step, protocol):
         brute_force(plan_of(GOALS[goal], WINDOWS[window]), recording, step=step, protocol=protocol)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     seed=st.integers(0, 10_000), sites=st.integers(1, 5), goal=st.sampled_from(sorted(GOALS)),
     window=st.sampled_from(sorted(WINDOWS)), step=st.sampled_from(["event", "pane"]),
     protocol=st.sampled_from(["coordinator", "broadcast"]), policy=st.sampled_from(["lru", "random", "opposite"]),
-    groups=st.sampled_from([0, 0, 3]), whole=st.booleans(),
+    groups=st.sampled_from([0, 0, 3]), whole=st.booleans(), zone=st.sampled_from(ZONE_KINDS),
 )  # fmt: skip
 @example(seed=2267, sites=4, goal="track", window="time", step="event", protocol="coordinator", policy="opposite",
-         groups=3, whole=True)  # fmt: skip
-def test_random_watches_are_right(seed, sites, goal, window, step, protocol, policy, groups, whole):
+         groups=3, whole=True, zone="ball")  # fmt: skip
+def test_random_watches_are_right(seed, sites, goal, window, step, protocol, policy, groups, whole, zone):
     recording = stream(seed, 60, sites, whole=whole, groups=groups)
-    grouping = ByKey(("k",), ("k",)) if groups else None
-    brute_force(plan_of(GOALS[goal], WINDOWS[window], grouping), recording, step=step, protocol=protocol, policy=policy)
+    plan = plan_of(GOALS[goal], WINDOWS[window], ByKey(("k",), ("k",)) if groups else None)
+    brute_force(plan, recording, step=step, protocol=protocol, policy=policy, zone=zone)
+
+
+@pytest.mark.parametrize("zone", [kind for kind in ZONE_KINDS if kind != "ball"])
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("goal", GOALS)
+def test_every_answer_is_right_with_convex_zones(goal, window, zone):
+    for seed, step in ((1, "event"), (2, "pane")):
+        recording = stream(seed, 90, 3, whole=seed == 1)
+        brute_force(plan_of(GOALS[goal], WINDOWS[window]), recording, step=step, protocol="coordinator", zone=zone)
 
 
 def member_watch(margin: float = 0.0) -> tuple[Recording, WatchPlan]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tacit.functions._jit import kernel, leaf
 from tacit.functions._kernels_boxes import program_proved
+from tacit.functions._kernels_convex import convex_inside
 from tacit.functions._kernels_entropy import entropy_positive
 from tacit.functions._kernels_forms import AT_ZERO, HEADER, form_positive
 from tacit.functions._kernels_shortcut import QUICK_HEADER, quick_hopeless, quick_positive, quick_write
@@ -36,6 +37,7 @@ from tacit.functions.tables import (
     QUESTION,
     REJECT,
     STATE_BOUND,
+    STATE_CONVEX,
     STATE_FORMS,
     STATE_SHORTCUT,
     STATE_SIGN,
@@ -195,8 +197,10 @@ def shortcut_inside(
 
 @kernel(inline="always")
 def ball_inside(tables: Tables, zones: Zones, g: int, u: FloatArray) -> bool:
-    """Is the ball over the estimate of group g and the drift u proved to be on the answer's side?"""
+    """Is the drift u in the convex zone of group g, or else the ball over its estimate and u proved to be right?"""
     estimate = zones.estimate
+    if zones.state[g, tables.nodes[0, STATE_CONVEX]] > 0.0:
+        return convex_inside(zones.state, tables.nodes[0, STATE_CONVEX], estimate, g, u)
     if shortcut_inside(tables.nodes, tables.numbers, tables.space, estimate, zones.state, g, u):
         return True
     radius = _radius(estimate, g, u)
@@ -284,7 +288,7 @@ def _find_shortcut(tables: Tables, zones: Zones, g: int, trail: IntArray) -> Non
     nodes, lists, numbers, state = tables.nodes, tables.lists, tables.numbers, zones.state
     d = zones.estimate.shape[1]
     to, size = nodes[0, STATE_SHORTCUT], numbers.shape[1]
-    room = (state.shape[1] - to - 1) // (QUICK_HEADER + d + d * d)
+    room = (nodes[0, STATE_CONVEX] - to - 1) // (QUICK_HEADER + d + d * d)
     state[g, to] = 0.0
     if not 0.0 < zones.radius[g] < math.inf or nodes[0, MONOTONE] == 0 or trail[0] >= trail.shape[0]:
         return

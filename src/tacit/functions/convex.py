@@ -88,10 +88,15 @@ class ZoneMaker:
     def __init__(self, asked: Ask, dimension: int, feasible: Feasible) -> None:
         self.asked, self.dimension, self.feasible = asked, dimension, feasible
         self._shapes: dict[int, tuple[Question, Shape]] = {}
+        self._spread = np.ones(dimension)
 
     def needs_box(self) -> bool:
         """Does what is proved depend on a box?"""
         return any(q.expression is not None and self._shape(q).needs_box for q in _questions(self.asked))
+
+    def parts_most(self) -> int:
+        """How many parts a zone can have."""
+        return _parts(self.asked)
 
     def best(
         self,
@@ -106,13 +111,19 @@ class ZoneMaker:
         ``bounds`` are the least and greatest value of what is tracked. ``boxes`` are half-widths to try, where boxes
         are needed.
         """
+        self._spread = np.sqrt(np.square(moves).mean(axis=0))
+        self._spread = self._spread + 1e-3 * self._spread.max(initial=0.0) + 1e-300
         widths = list(boxes) if self.needs_box() else [np.full(self.dimension, np.inf)]
         found: list[tuple[float, ConvexZone]] = []
         for width in widths:
             for parts in self._ways(self.asked, at, bounds, at - width, at + width, pieces):
-                zone = _joined(at, parts)
-                if zone.contains(at[None])[0]:
-                    found.append((_size(zone, moves), zone))
+                leaned = tuple(part.leaning() for part in parts)
+                for variant in (
+                    (parts, leaned) if any(a is not b for a, b in zip(parts, leaned, strict=True)) else (parts,)
+                ):
+                    zone = _joined(at, variant)
+                    if zone.contains(at[None])[0]:
+                        found.append((_size(zone, moves), zone))
         return max(found, key=lambda pair: pair[0])[1] if found else None
 
     def _ways(
@@ -153,7 +164,9 @@ class ZoneMaker:
             bound = -sense * _ENDLESS  # all it needs is a value
         if q.entropy is not None:
             return self._entropy(q, at, bound)
-        part = self._shape(q).minorant(at, low, high, above=q.above, plus=-sense * bound, pieces=pieces)
+        part = self._shape(q).minorant(
+            at, low, high, above=q.above, plus=-sense * bound, pieces=pieces, spread=self._spread
+        )
         return None if part is None else (part,)
 
     def _fraction(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
@@ -170,13 +183,13 @@ class ZoneMaker:
             if q.fraction.below.count(factor) % 2:
                 sign *= here
             if not (known and q.lenient):
-                parts.append(of_polynomial({m: here * number for m, number in polynomial.items()}, at))
+                parts.append(of_polynomial({m: here * number for m, number in polynomial.items()}, at, self._spread))
         if math.isinf(bound):
             return tuple(parts)
         difference = {m: sign * sense * number for m, number in q.fraction.numerator().items()}
         for monomial, number in q.fraction.denominator().items():
             difference[monomial] = difference.get(monomial, Number(0)) - sign * sense * Number(bound) * number
-        return (of_polynomial(difference, at), *parts)
+        return (of_polynomial(difference, at, self._spread), *parts)
 
     def _recipe(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
         recipe = q.recipe
@@ -189,7 +202,7 @@ class ZoneMaker:
         for weight, polynomial in zip(weights[:-1], recipe.polynomials, strict=True):
             for monomial, number in polynomial.items():
                 total[monomial] = total.get(monomial, Number(0)) + Number(float(weight)) * number
-        parts = [of_polynomial(total, at)]
+        parts = [of_polynomial(total, at, self._spread)]
         for factor in q.needs:
             known = known_nonnegative(factor, self.feasible)
             if known and q.lenient:
@@ -197,13 +210,15 @@ class ZoneMaker:
             here = 1 if known else _sign(factor.polynomial(), at)
             if here == 0:
                 return None
-            parts.append(of_polynomial({m: here * number for m, number in factor.polynomial().items()}, at))
+            parts.append(
+                of_polynomial({m: here * number for m, number in factor.polynomial().items()}, at, self._spread)
+            )
         return tuple(parts)
 
     def _entropy(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
         """S / N against B is S - B N, where N stays above 0."""
         assert q.entropy is not None
-        part = self._shape(q).minorant(at, above=q.above)
+        part = self._shape(q).minorant(at, above=q.above, spread=self._spread)
         if part is None:
             return None
         times = -Number(bound if q.above else -bound)
@@ -225,6 +240,19 @@ def _questions(asked: Ask) -> Sequence[Question]:
         case Case(condition, then, otherwise):
             return [condition, *_questions(then), *_questions(otherwise)]
     return [asked]
+
+
+def _parts(asked: Ask) -> int:
+    match asked:
+        case All(parts):
+            return sum(map(_parts, parts))
+        case Any_(parts):
+            return max(map(_parts, parts), default=0)
+        case Case(condition, then, otherwise):
+            return max(_parts(condition) + _parts(then), _parts(otherwise))
+        case Question(fraction=fraction) if fraction is not None:
+            return 1 + len({*fraction.below, *fraction.needs})
+    return 2 if asked.entropy is not None else 1 + len(asked.needs)
 
 
 def _joined(at: FloatArray, parts: tuple[Concave, ...]) -> ConvexZone:

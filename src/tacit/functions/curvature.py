@@ -130,22 +130,32 @@ def _cut(low: FloatArray, high: FloatArray, pieces: int) -> FloatArray:
     return boxes
 
 
-def least_above(hessian: Span) -> FloatArray:
-    """A symmetric matrix that is at least every symmetric matrix of the interval: M - H has no eigenvalue below 0."""
+def least_above(hessian: Span, spread: FloatArray | None = None) -> FloatArray:
+    """A symmetric matrix that is at least every symmetric matrix of the interval: M - H has no eigenvalue below 0.
+
+    It is least for moves whose components are as large as ``spread``.
+    """
     low, high = (hessian.low + hessian.low.T) / 2, (hessian.high + hessian.high.T) / 2
     middle = (low + high) / 2
     half = np.maximum(high - middle, middle - low)
-    grown = half.sum(axis=1)
-    slack = 1e-14 * len(grown) * (np.abs(middle).max(initial=0.0) + grown.max(initial=0.0))
+    s = np.ones(len(half)) if spread is None else spread
+    grown = (half * s).sum(axis=1) / s  # Gershgorin in units of the spread
+    slack = 1e-14 * len(grown) * (np.abs(middle) * s).max(axis=1, initial=0.0) / s
+    slack = (slack * s).max(initial=0.0) / s + 1e-14 * grown
     return np.asarray(middle + np.diag(grown + slack))
 
 
-def positive_part(matrix: FloatArray) -> FloatArray:
-    """A matrix without negative eigenvalues that is at least the given symmetric one, and hardly more than needed."""
-    values, vectors = np.linalg.eigh(matrix)
+def positive_part(matrix: FloatArray, spread: FloatArray | None = None) -> FloatArray:
+    """A matrix without negative eigenvalues that is at least the given symmetric one, and hardly more than needed.
+
+    There are many such; this one is small for moves whose components are as large as ``spread``.
+    """
+    s = np.ones(len(matrix)) if spread is None else spread
+    values, vectors = np.linalg.eigh(matrix * np.outer(s, s))
     slack = 1e-14 * len(values) * np.abs(values).max(initial=0.0)
     part = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return np.asarray((part + part.T) / 2 + np.diag(np.full(len(values), slack)))
+    part = (part + part.T) / 2 + np.diag(np.full(len(values), slack))
+    return np.asarray(part / np.outer(s, s))
 
 
 def _plain(expression: Expression) -> Expression:

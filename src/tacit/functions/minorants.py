@@ -34,6 +34,7 @@ from tacit.vocabulary.arrays import FloatArray
 __all__ = ["Concave", "Shape", "of_polynomial"]
 
 _ROUNDING = 1e-13  # of the sum of the sizes of all terms
+_LEANS = 12  # steps on the way to where a zone ends
 _CONVEX = ("exp", "xlogx")
 _CONCAVE = ("log", "sqrt")
 
@@ -64,6 +65,7 @@ class Concave:
     kept: _Kept | None
     low: FloatArray
     high: FloatArray
+    rise: FloatArray | None = None  # how a polynomial bends upward, which was left out
 
     def values(self, points: FloatArray) -> FloatArray:
         """A lower bound of it at points (k, d); -inf where it has no value. The box is not looked at."""
@@ -74,6 +76,59 @@ class Concave:
         result = self.level + linear - bent - room
         return np.asarray(result if self.kept is None else result + self.kept.lower(points))
 
+    @property
+    def exact(self) -> bool:
+        """Is it the function itself?"""
+        return self.rise is not None and not self.rise.any()
+
+    @property
+    def straight(self) -> bool:
+        """Is it affine, up to what rounding adds?"""
+        return self.kept is None and bool(
+            np.abs(self.bend).max(initial=0.0) <= 1e-9 * np.abs(self.slope).max(initial=0.0)
+        )
+
+    def leaning(self) -> Concave:
+        """The part that bends upward touched where the zone ends, not at the estimate: there the zone is wider.
+
+        z'Hz / 2 is at least p'Hz - p'Hp / 2 for every p. For a polynomial that bends upward only, p becomes the point
+        nearest to the estimate at which it is 0, and the zone the half-space beyond it.
+        """
+        if self.rise is None or not self.rise.any() or self.kept is not None or self.level <= 0.0:
+            return self
+        best, reach = self, self.nearest
+        point = np.zeros(len(self.at))
+        for _ in range(_LEANS):
+            toward = self._leaned(point)
+            steep = float(toward.slope @ toward.slope)
+            if not (toward.level > 0.0 and 0.0 < steep < np.inf):
+                break
+            if toward.nearest > reach:
+                best, reach = toward, toward.nearest
+            point = 0.5 * (point - toward.slope * (toward.level / steep))
+        return best
+
+    @property
+    def nearest(self) -> float:
+        """The distance from the estimate within which it is surely above 0, wherever one goes."""
+        steep = float(np.linalg.norm(self.slope) + np.linalg.norm(self.unsure))
+        bend = float(np.linalg.norm(self.bend, 2)) if self.bend.any() else 0.0
+        level = self.level * (1.0 - 1e-9)
+        below = steep + np.sqrt(steep * steep + 2.0 * bend * max(level, 0.0))
+        return 0.0 if level <= 0.0 else float("inf") if below == 0.0 else 2.0 * level / below * (1.0 - 1e-9)
+
+    def _leaned(self, point: FloatArray) -> Concave:
+        assert self.rise is not None
+        pull = self.rise @ point
+        half = 0.5 * float(point @ pull)
+        size = np.abs(self.rise) @ np.abs(point)
+        return replace(
+            self,
+            level=self.level - half - 1e-14 * (abs(self.level) + float(np.abs(point) @ size)),
+            slope=self.slope + pull,
+            unsure=self.unsure + 1e-14 * size,
+        )
+
     def plus(self, other: Concave) -> Concave:
         """The sum with another one that is made at the same point and keeps nothing."""
         return replace(
@@ -82,6 +137,7 @@ class Concave:
             slope=self.slope + other.slope,
             unsure=self.unsure + other.unsure,
             bend=self.bend + other.bend,
+            rise=None,
         )
 
 
@@ -120,18 +176,28 @@ class _Sum:
         self.unsure += np.abs(ends[1] - ends[0]) + 1e-15 * np.abs(ends).max(axis=0)
         return True
 
-    def finished(self, kept: _Kept | None, low: FloatArray, high: FloatArray) -> Concave:
+    def finished(
+        self, kept: _Kept | None, low: FloatArray, high: FloatArray, spread: FloatArray | None = None
+    ) -> Concave:
         d = len(self.at)
-        size = 1e-14 * d * np.abs(self.hessian).max(initial=0.0)
-        bend = positive_part(size * np.eye(d) - (self.hessian + self.hessian.T) / 2)
-        return Concave(self.at, self.level, self.slope, self.unsure, bend, kept, low, high)
+        if not self.hessian.any():
+            flat = np.zeros((d, d))
+            return Concave(self.at, self.level, self.slope, self.unsure, flat, kept, low, high, flat)
+        s = np.ones(d) if spread is None else spread
+        size = 1e-14 * d * np.abs(self.hessian * np.outer(s, s)).max(initial=0.0)
+        bend = positive_part(np.diag(size / np.square(s)) - (self.hessian + self.hessian.T) / 2, s)
+        rise = (self.hessian + self.hessian.T) / 2 + bend  # what bends upward: without negative eigenvalues
+        tiny = (np.abs(rise) * np.outer(s, s)).max() <= 1e-12 * np.abs(self.hessian * np.outer(s, s)).max()
+        return Concave(
+            self.at, self.level, self.slope, self.unsure, bend, kept, low, high, np.zeros((d, d)) if tiny else rise
+        )  # fmt: skip
 
 
-def of_polynomial(polynomial: Polynomial, at: FloatArray) -> Concave:
-    """The minorant of a polynomial of degree at most 2, everywhere."""
+def of_polynomial(polynomial: Polynomial, at: FloatArray, spread: FloatArray | None = None) -> Concave:
+    """The minorant of a polynomial of degree at most 2, everywhere; high for moves as large as ``spread``."""
     total = _Sum(at, 0.0)
     total.quadratic(*_arrays(polynomial, len(at)))
-    return total.finished(None, *_everywhere(len(at)))
+    return total.finished(None, *_everywhere(len(at)), spread)
 
 
 class Shape:
@@ -161,10 +227,11 @@ class Shape:
         above: bool = True,
         plus: float = 0.0,
         pieces: int = 1,
+        spread: FloatArray | None = None,
     ) -> Concave | None:
         """A concave function below the expression (below its negative, if not ``above``) ``plus`` a number.
 
-        None where none is found; a box is needed where ``needs_box``.
+        None where none is found; a box is needed where ``needs_box``. It is high for moves as large as ``spread``.
         """
         at = np.asarray(at, dtype=np.float64)
         sense = 1.0 if above else -1.0
@@ -181,11 +248,11 @@ class Shape:
             around = self._rest.over(low, high, pieces)
             if around is None or not total.tangent(sense, self._rest):
                 return None
-            total.hessian -= least_above(-around.hessian if above else around.hessian)
+            total.hessian -= least_above(-around.hessian if above else around.hessian, spread)
             corners = (low, high)
         if above not in self._kept:
             self._kept[above] = self._keep(sense)
-        return total.finished(self._kept[above], *corners)
+        return total.finished(self._kept[above], *corners, spread)
 
     def _take(self, tree: Expression, times: float, rest: list[tuple[float, Expression]]) -> None:
         quadratic = _quadratic(tree, self.dimension)

@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 
 from tacit.functions import _kernels_forms as layout
 from tacit.functions._kernels import inside_many, radius_many
+from tacit.functions.convex import ZoneMaker
 from tacit.functions.evaluate import opaque_value, value
 from tacit.functions.expressions import Expression, Opaque
 from tacit.functions.form_arrays import Space, form_size
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track, comparisons
 from tacit.functions.questions import ask, ask_condition
-from tacit.functions.shapes import All, Question
+from tacit.functions.shapes import All, Ask, Question
 from tacit.functions.statistics import Moment
 from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, TRAIL, Tables, Zones
 from tacit.functions.watch_tables import TableBuilder
+from tacit.functions.zone_rows import ZoneRows
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError
 
@@ -55,6 +57,7 @@ class Monitor:
         moments: Sequence[Moment] = (),
         simplex: Sequence[int] | None = None,
         scale: FloatArray | None = None,
+        zone: str = "ball",
     ) -> None:
         self.goal, self.dimension = goal, dimension
         self.outputs = tuple(output[1] if isinstance(output, tuple) else output for output in outputs)
@@ -66,13 +69,14 @@ class Monitor:
         if isinstance(goal, Track):
             low, high = Question(True, False, False, 0, None), Question(False, False, False, 1, None)
             both = All((ask(goal.expression, low, feasible), ask(goal.expression, high, feasible)))
+            asked: dict[int, Ask] = {MET: both}
             entry = (REJECT, self._builder.add(both), REJECT)
         else:
-            entry = (
-                self._builder.add(ask_condition(goal, False, feasible)),
-                self._builder.add(ask_condition(goal, True, feasible)),
-                REJECT,
-            )
+            asked = {side: ask_condition(goal, bool(side), feasible) for side in (NOT_MET, MET)}
+            entry = (self._builder.add(asked[NOT_MET]), self._builder.add(asked[MET]), REJECT)
+        makers = {} if zone == "ball" else {side: ZoneMaker(each, dimension, feasible) for side, each in asked.items()}
+        self._rows = ZoneRows(zone, makers, self.scale)
+        self._builder.convex_parts = self._rows.parts
         self.tables: Tables = self._builder.tables(entry)
         self._programs = self._builder.compiled
         for opaque, _ in self._programs.opaques:
@@ -85,9 +89,14 @@ class Monitor:
         self._factor_rows = np.array(list(self._builder.factor_forms.values()), dtype=np.int64)
 
     @property
+    def convex(self) -> bool:
+        """Are there convex zones beside balls?"""
+        return bool(self._rows.makers)
+
+    @property
     def plain(self) -> bool:
         """May ``move`` (_kernels.py) be used: no margins, and only answer, signs and radius depend on the estimate?"""
-        programs = any(node.program >= 0 for node in self._builder.nodes)
+        programs = any(node.program >= 0 for node in self._builder.nodes) or self._rows.makers
         moving = isinstance(self.goal, Track) or self._moving or self._builder.dishes or self._programs.anchors
         return not (programs or moving) and all(each.margin == 0.0 for each in comparisons(self.goal))
 
@@ -143,8 +152,11 @@ class Monitor:
         for table in zones[:4]:
             table[groups] = table[0]
 
-    def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray) -> None:
-        """Move the groups to new estimates: answer, bounds and safe radius follow."""
+    def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray, spread: FloatArray | None = None) -> None:
+        """Move the groups to new estimates: answer, bounds and safe radius follow.
+
+        Convex zones are made for drifts whose components are as large as ``spread`` (d,), if that is known.
+        """
         groups = np.ascontiguousarray(groups, dtype=np.int64)
         estimates = np.ascontiguousarray(np.atleast_2d(estimates), dtype=np.float64)
         if not len(groups):
@@ -168,9 +180,12 @@ class Monitor:
         if self._programs.anchors:
             zones.state[groups, anchors : anchors + self._programs.anchors] = self._anchors(estimates)
         radius_many(self.tables, zones, groups)
+        for k, g in enumerate(groups.tolist() if self._rows.makers else ()):
+            between = (0.0, 0.0) if sides is None else (float(sides[0][k]), float(sides[1][k]))
+            self._rows.write(self.tables, zones, g, between, spread)
 
     def inside(self, zones: Zones, groups: IntArray, drifts: FloatArray) -> BoolArray:
-        """Is the ball over the group's estimate and the drift proved to be on the answer's side?"""
+        """Is the drift in the group's convex zone, or, without one, its ball proved to be on the answer's side?"""
         groups = np.ascontiguousarray(groups, dtype=np.int64)
         drifts = np.ascontiguousarray(np.atleast_2d(drifts), dtype=np.float64)
         result = np.empty(len(groups), dtype=np.bool_)

@@ -111,8 +111,10 @@ class RoamingZone:
         around = curves.over(estimate - self.box, estimate + self.box, self.pieces)
         if around is None:
             return False
-        return _is_above(self.above, least_above(around.hessian)) and _is_above(
-            self.below, least_above(-around.hessian)
+        spread = self.box  # in units of which the bounds were made
+        return all(
+            _is_above(matrix, least_above(side, spread), spread)
+            for matrix, side in ((self.above, around.hessian), (self.below, -around.hessian))
         )
 
     def turned(self, curves: Curves, estimate: FloatArray) -> float:
@@ -162,7 +164,7 @@ def best_zone(
         around = curves.over(low, high, pieces)
         if around is None:
             continue
-        above, below = positive_part(least_above(around.hessian)), positive_part(least_above(-around.hessian))
+        above, below = (positive_part(least_above(side, spread), spread) for side in (around.hessian, -around.hessian))
         turn = _turn(around, slope, spread)
         if turn is None:
             continue
@@ -210,6 +212,6 @@ def _middle(distances: FloatArray) -> float:
     return float(np.exp(np.log(distances).mean()))
 
 
-def _is_above(matrix: FloatArray, other: FloatArray) -> bool:
+def _is_above(matrix: FloatArray, other: FloatArray, spread: FloatArray) -> bool:
     """Has the difference no negative eigenvalue? ``positive_part`` leaves room for how eigenvalues are rounded."""
-    return bool(np.linalg.eigvalsh(matrix - other)[0] >= 0.0)
+    return bool(np.linalg.eigvalsh((matrix - other) * np.outer(spread, spread))[0] >= 0.0)

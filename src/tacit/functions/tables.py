@@ -26,7 +26,8 @@ ACCEPT, REJECT = -1, -2
 
 # The first row of Tables.nodes is no question: the first question of the answers not met, met and unknown (0, 1, 2), 1
 # when there are only AND and OR, and where each part begins in a row of Zones.state and in Tables.lists.
-MONOTONE, STATE_BOUND, STATE_SIGN, STATE_FORMS, STATE_ANCHORS, STATE_SHORTCUT, MOMENT_FIRST, MOMENT_LAST = range(3, 11)
+(MONOTONE, STATE_BOUND, STATE_SIGN, STATE_FORMS, STATE_ANCHORS, STATE_SHORTCUT, STATE_CONVEX, MOMENT_FIRST,
+ MOMENT_LAST) = range(3, 12)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -49,6 +50,6 @@ class Zones(NamedTuple):
     estimate: FloatArray  # (G, d)
     answer: NDArray[np.int8]  # (G,): 0 not met, 1 met (or tracked), 2 unknown
     radius: FloatArray  # (G,): certified: |u - e| <= radius implies inside
-    state: FloatArray  # (G, n): bounds, signs of denominators, forms of the estimate, user functions, shortcut
+    state: FloatArray  # (G, n): bounds, signs of denominators, forms, user functions, shortcut, convex zone
     trail: IntArray  # (TRAIL,): room for the kernels' own notes, without a meaning between calls
     work: FloatArray  # (d,): more of it

@@ -10,6 +10,7 @@ from fractions import Fraction as Number
 import numpy as np
 
 from tacit.functions import _kernels_entropy as entropy_layout
+from tacit.functions._kernels_convex import convex_size
 from tacit.functions._kernels_shortcut import QUICK_HEADER
 from tacit.functions.expressions import Expression
 from tacit.functions.form_arrays import Coefficients, Dish, Space, form_size, pack_forms, tracked_fraction
@@ -61,6 +62,7 @@ class TableBuilder:
     programs: list[Expression] = field(default_factory=list)
     dishes: list[Dish] = field(default_factory=list)
     dynamic_forms: int = 0
+    convex_parts: int = 0  # that a group's convex zone may have
     state_size: int = 0
     monotone: bool = True
 
@@ -243,7 +245,7 @@ class TableBuilder:
             )  # fmt: skip
         widths = (
             1 + len(self.nodes), len(self.factor_forms), self.dynamic_forms * size, self.compiled.anchors,
-            self.shortcut_size(),
+            self.shortcut_size(), convex_size(self.convex_parts, d),
         )  # fmt: skip
         starts = [0, *np.cumsum(widths).tolist()]
         self.state_size = starts[-1]

@@ -56,11 +56,11 @@ class VectorForm:
         """Do weights vary?"""
         return self.weights is not None
 
-    def monitor(self, scale: FloatArray) -> Monitor:
-        """The mathematics of the watch in these units of the kept statistics."""
+    def monitor(self, scale: FloatArray, zone: str = "ball") -> Monitor:
+        """The mathematics of the watch in these units of the kept statistics, with zones of this kind."""
         return Monitor(
             self.goal, self.outputs, len(self.kept), nonnegative=np.array(self.nonnegative, dtype=np.bool_),
-            moments=self.moments, simplex=self.simplex, scale=scale,
+            moments=self.moments, simplex=self.simplex, scale=scale, zone=zone,
         )  # fmt: skip
 
 

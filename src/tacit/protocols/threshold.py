@@ -299,13 +299,16 @@ class Balancer:
             messages.append(AdjustSlack(site, int(self.versions[site]), resolution.pane, groups, slacks))
         return messages
 
-    def new_estimates(self, groups: IntArray) -> FloatArray:
-        """Estimates from what the books hold now; all slacks of these groups become 0."""
+    def new_estimates(self, groups: IntArray, spread: FloatArray | None = None) -> FloatArray:
+        """Estimates from what the books hold now; all slacks of these groups become 0.
+
+        Zones are made for drifts as large as ``spread``.
+        """
         self.full_syncs += 1
         self.books.slack[np.ix_(self.books.roster, groups)] = 0.0
         self.policy.renewed(groups)
         estimates = self.books.estimates(groups)
-        self.monitor.refresh(self.zones, groups, estimates)
+        self.monitor.refresh(self.zones, groups, estimates, spread)
         return estimates
 
     def _renew(self, resolution: _Resolution, at: IntArray) -> list[Message]:

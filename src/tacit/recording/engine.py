@@ -114,6 +114,7 @@ class Engine:
         self._talks: list[tuple[int, int]] = []
         room = max(_TURNS, groups)
         self._turns = (np.zeros((room, 3), dtype=np.int64), np.zeros((room, d)), np.zeros(1, dtype=np.int64))
+        self._square: FloatArray | None = None
         self._renewals = np.zeros(1, dtype=np.int64)  # those that kernels made
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
@@ -175,15 +176,39 @@ class Engine:
         """
         self._note_imbalance(groups)
         vectors = self._common[:, None] + self._local[:, groups]
+        spread = self._spread_of(groups, vectors)
         self.books.collected[:, groups] = vectors[:, :, : self.physical.dimension]
         if self.physical.weighted:
             self.books.weights[:, groups] = vectors[:, :, self.physical.dimension]
-        self._balancer.new_estimates(groups)
+        self._balancer.new_estimates(groups, spread)
         self._anchor[:, groups] = self.books.collected[:, groups]
         if self.physical.weighted:
             self._anchor_weight[:, groups] = self.books.weights[:, groups]
             self._told[:, groups] = self.books.weights[:, groups] == 0.0
         self._record(update, np.sort(np.concatenate([groups, turned])))
+
+    def _spread_of(self, groups: IntArray, vectors: FloatArray) -> FloatArray | None:
+        """How far sites have drifted, by component: zones are made for such drifts."""
+        if not self.physical.monitor.convex:
+            return None
+        d = self.physical.dimension
+        mass = vectors[:, :, :d] - self._anchor[:, groups]
+        if self.physical.weighted:
+            weights = vectors[:, :, d]
+            change = weights - self._anchor_weight[:, groups]
+            with np.errstate(all="ignore"):
+                mass = (mass - change[:, :, None] * self.zones.estimate[groups]) / weights[:, :, None]
+        else:
+            mass = mass * self.books.spread
+        drifts = mass.reshape(-1, d)
+        usable = np.isfinite(drifts).all(axis=1) & drifts.any(axis=1)
+        if usable.any():
+            now = np.square(drifts[usable]).mean(axis=0)
+            self._square = now if self._square is None else 0.7 * self._square + 0.3 * now
+        if self._square is None:
+            return None
+        spread = np.sqrt(self._square)
+        return np.asarray(spread + 1e-3 * spread.max() + 1e-300)
 
     def _place_windows(self) -> None:
         """Every window starts empty, at its site's first row."""

@@ -52,7 +52,13 @@ class Physical:
 
 
 def physical_plan(
-    plan: WatchPlan, recording: Recording, *, form: str = "auto", units: bool = True, measure: Measure | None = None
+    plan: WatchPlan,
+    recording: Recording,
+    *,
+    form: str = "auto",
+    zone: str = "ball",
+    units: bool = True,
+    measure: Measure | None = None,
 ) -> Physical:
     """Choose form and units for this watch over this recording. ``form`` is auto, sums or weighted.
 
@@ -78,8 +84,8 @@ def physical_plan(
     mode, group, pointer, member = _grouping(recording, order)
     groups = 1 if recording.groups is None else len(recording.groups)
     return Physical(
-        shape.goal, shape.outputs, shape.monitor(scale), shape.weighted, mode, rows, shared, group, pointer, member,
-        len(recording.sites), groups, scale, exact,
+        shape.goal, shape.outputs, shape.monitor(scale, zone), shape.weighted, mode, rows, shared, group, pointer,
+        member, len(recording.sites), groups, scale, exact,
     )  # fmt: skip
 
 

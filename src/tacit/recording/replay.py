@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.functions.goals import Goal, Track
+from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import WatchPlan, Window
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
@@ -28,7 +29,6 @@ from tacit.wire.sizes import size
 __all__ = ["Replay", "replay_recording"]
 
 STEPS = ("event", "pane")
-ZONES = ("ball", "auto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,18 @@ def replay_recording(
     """Replay the watch and count every message; with ``verify`` an omniscient observer judges every step."""
     if step not in STEPS:
         raise OptionError(f"there is no step named {step!r}; choose event or pane")
-    if zone not in ZONES:
-        raise OptionError(f"there is no zone named {zone!r}; choose one of {', '.join(ZONES)}")
+    if zone not in ZONE_KINDS:
+        raise OptionError(f"there is no zone named {zone!r}; choose one of {', '.join(ZONE_KINDS)}")
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
-    physical = physical_plan(plan, recording, form=form, measure=measure)
+    physical = physical_plan(plan, recording, form=form, zone=zone, measure=measure)
     engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed)
     outcome = engine.run(progress)
     seconds = clock.perf_counter() - begin
     ledger = outcome.ledger
     report = Report(
-        watch=plan.name, protocol=protocol, zone="ball", sites=len(recording.sites), updates=len(recording.t),
+        watch=plan.name, protocol=protocol, zone=zone, sites=len(recording.sites), updates=len(recording.t),
         panes=updates.panes, messages={"total": ledger.messages, "by_kind": ledger.by_kind()}, bytes=ledger.bytes,
         centralised=_centralised(physical), pane_shipping=_pane_shipping(plan.window, recording, physical),
         violations=outcome.violations, full_syncs=outcome.full_syncs,

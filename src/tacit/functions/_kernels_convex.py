@@ -1,0 +1,47 @@
+"""Is a point in a convex zone (convex.py)? The zones of all groups are rows of numbers in ``Zones.state``.
+
+From where they begin: how many parts there are (0: the group has no such zone, and balls are asked), the low and high
+corner relative to the estimate, then for each part its level, slope, the doubt about the slope, and its bend.
+"""
+
+from __future__ import annotations
+
+from tacit.functions._jit import leaf
+from tacit.vocabulary.arrays import FloatArray
+
+ROUNDING = 1e-13  # of the sum of the sizes of all terms, as in minorants.py
+
+
+@leaf()
+def convex_inside(state: FloatArray, start: int, estimate: FloatArray, g: int, u: FloatArray) -> bool:
+    """Is every part above 0 at u, and u between the corners?"""
+    d = u.shape[0]
+    for j in range(d):
+        move = u[j] - estimate[g, j]
+        if not state[g, start + 1 + j] <= move <= state[g, start + 1 + d + j]:
+            return False
+    size = 1 + 2 * d + d * d
+    for part in range(int(state[g, start])):
+        at = start + 1 + 2 * d + part * size
+        linear, bent, room = 0.0, 0.0, abs(state[g, at])
+        doubt = 0.0
+        for i in range(d):
+            move = u[i] - estimate[g, i]
+            along = state[g, at + 1 + i] * move
+            linear += along
+            room += abs(along)
+            doubt += state[g, at + 1 + d + i] * abs(move)
+            row = 0.0
+            for j in range(d):
+                row += state[g, at + 1 + 2 * d + i * d + j] * (u[j] - estimate[g, j])
+            bent += row * move
+        bent *= 0.5
+        if not state[g, at] + linear - bent - doubt - ROUNDING * (room + bent) > 0.0:
+            return False
+    return True
+
+
+def convex_size(parts: int, dimension: int) -> int:
+    """How many numbers a zone of so many parts takes; without parts the one that says so."""
+    d = dimension
+    return 1 + (2 * d + parts * (1 + 2 * d + d * d) if parts else 0)

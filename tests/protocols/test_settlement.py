@@ -216,6 +216,20 @@ def test_a_leave_takes_effect_at_the_next_pane_and_is_said_back(coordinator):
     assert coordinator.published[-1] == (1, 1, State.VALID, [1])
 
 
+def test_a_site_that_comes_and_leaves_while_all_are_asked_without_it_is_let_go_later(coordinator):
+    """When the collection is given up it counts again, until the next one."""
+    coordinator.hear(Leave(1, 1))
+    coordinator.hear(claim(0, 1))
+    assert coordinator.machine.phase is Phase.COLLECTING
+    coordinator.hear(Hello(1, 2, 0, 0))
+    assert coordinator.hear(Leave(1, 2)) == [Leave(1, 2)]
+    (request,) = coordinator.hear(Hello(0, 2, 2, 3))  # it has lost the pane that it was asked for
+    assert request.pane == 2
+    coordinator.hear(answer(request, rows(30)))
+    assert coordinator.machine.roster == (0,)
+    assert coordinator.published[-1] == (2, 2, State.VALID, [1])
+
+
 def test_hellos_that_a_leave_has_overtaken_change_nothing(coordinator):
     coordinator.hear(Leave(1, 1), claim(0, 1))
     coordinator.hear(Hello(1, 1, 0, 0))

@@ -61,7 +61,7 @@ class Members:
         self._stale: set[int] = set()  # whoever may be
         self._known = -1  # the version whose roster is at hand
         self._roster: tuple[int, ...] = ()
-        self.before: tuple[int, ...] = ()  # the roster before the one that was last proposed
+        self.before: tuple[int, ...] = ()  # the roster before the one that is proposed, while it is
         self._laggard = -1  # a site that all wait for, so that most heartbeats need no look at all sites
         books.roster[:] = False
 
@@ -73,6 +73,10 @@ class Members:
         """Is the site on the roster?"""
         roster = self._books.roster
         return site < len(roster) and bool(roster[site])
+
+    def may_count(self, site: int) -> bool:
+        """Is the site on the roster, or on the one that counts again if the collection under way is given up?"""
+        return self.counts(site) or site in self.before
 
     @property
     def roster(self) -> tuple[int, ...]:
@@ -112,6 +116,7 @@ class Members:
 
     def let_go(self) -> None:
         """A collection has ended: those who left and are not on its roster are gone for good."""
+        self.before = ()
         for site in [site for site in self.leaving if not self.counts(site)]:
             self.leaving.discard(site)
             self.forget(site)
@@ -201,6 +206,7 @@ class Members:
     def withdraw(self) -> None:
         """Who counted before counts again."""
         self._set(list(self.before))
+        self.before = ()
 
     def _set(self, members: list[int]) -> None:
         self._books.roster[:] = False

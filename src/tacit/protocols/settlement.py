@@ -144,7 +144,7 @@ class Settlement(Tenure):
         members.left[site] = max(leave.session, members.left.get(site, -1))
         members.changed()
         if seen is not None and leave.session >= seen.session:
-            if members.counts(site):
+            if members.may_count(site):
                 members.leaving.add(site)
                 self._recollect = True
             else:

@@ -15,15 +15,17 @@ larger is taken, by how far points may go in the directions that are asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction as Number
+from functools import partial
 
 import numpy as np
 
 from tacit.functions.expressions import Constant, Expression, Unary, Variable
-from tacit.functions.minorants import Concave, Shape, of_polynomial
-from tacit.functions.polynomials import Polynomial
+from tacit.functions.form_sums import Form, form_of, form_value, weighed
+from tacit.functions.minorants import Concave, Shape, of_form, of_polynomial
+from tacit.functions.polynomials import Factor, Polynomial
 from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question, known_nonnegative
 from tacit.vocabulary.arrays import BoolArray, FloatArray
 
@@ -88,6 +90,7 @@ class ZoneMaker:
     def __init__(self, asked: Ask, dimension: int, feasible: Feasible) -> None:
         self.asked, self.dimension, self.feasible = asked, dimension, feasible
         self._shapes: dict[int, tuple[Question, Shape]] = {}
+        self._forms: dict[int, tuple[Question, list[Form]]] = {}
         self._spread = np.ones(dimension)
 
     def needs_box(self) -> bool:
@@ -170,50 +173,62 @@ class ZoneMaker:
         return None if part is None else (part,)
 
     def _fraction(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
+        """sign(Q) (P - B Q) above 0, where every factor of Q keeps its sign."""
         assert q.fraction is not None
-        sense = Number(1 if q.above else -1)
-        parts, sign = [], 1
-        factors = dict.fromkeys([*q.fraction.below, *q.fraction.needs])
-        for factor in factors:
-            polynomial = factor.polynomial()
-            known = known_nonnegative(factor, self.feasible)
-            here = 1 if known else _sign(polynomial, at)
-            if here == 0:
-                return None
-            if q.fraction.below.count(factor) % 2:
-                sign *= here
-            if not (known and q.lenient):
-                parts.append(of_polynomial({m: here * number for m, number in polynomial.items()}, at, self._spread))
-        if math.isinf(bound):
-            return tuple(parts)
-        difference = {m: sign * sense * number for m, number in q.fraction.numerator().items()}
-        for monomial, number in q.fraction.denominator().items():
-            difference[monomial] = difference.get(monomial, Number(0)) - sign * sense * Number(bound) * number
-        return (of_polynomial(difference, at, self._spread), *parts)
+        above, below, *factors = self._forms_of(
+            q, (q.fraction.numerator, q.fraction.denominator), [*q.fraction.below, *q.fraction.needs]
+        )
+        parts = self._signed(q, dict.fromkeys([*q.fraction.below, *q.fraction.needs]), factors, at)
+        if parts is None or math.isinf(bound):
+            return parts if parts is None else tuple(part for part, _ in parts.values() if part is not None)
+        sense = 1.0 if q.above else -1.0
+        for factor, (_, sign) in parts.items():
+            sense *= sign if q.fraction.below.count(factor) % 2 else 1
+        total, sizes = weighed([(sense, above), (-sense * bound, below)], self.dimension)
+        main = of_form(total, at, self._spread, sizes)
+        return (main, *(part for part, _ in parts.values() if part is not None))
 
     def _recipe(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
+        """The form of the recipe at this estimate above 0, and what it needs different from 0."""
         recipe = q.recipe
         assert recipe is not None
-        values = np.array([[_value(polynomial, at) for polynomial in recipe.polynomials]])
+        count = len(recipe.polynomials)
+        forms = self._forms_of(q, [partial(dict, polynomial) for polynomial in recipe.polynomials], q.needs)
+        values = np.array([[form_value(form, at) for form in forms[:count]]])
         weights = recipe.weights(values, np.array([bound]))[0, q.which]
-        if not np.isfinite(weights).all():
+        parts = self._signed(q, dict.fromkeys(q.needs), forms[count:], at)
+        if parts is None or not np.isfinite(weights).all():
             return None
-        total: Polynomial = {(): Number(float(weights[-1]))}
-        for weight, polynomial in zip(weights[:-1], recipe.polynomials, strict=True):
-            for monomial, number in polynomial.items():
-                total[monomial] = total.get(monomial, Number(0)) + Number(float(weight)) * number
-        parts = [of_polynomial(total, at, self._spread)]
-        for factor in q.needs:
+        weighted = zip(weights[:-1].tolist(), forms[:count], strict=True)
+        total, sizes = weighed(weighted, self.dimension, float(weights[-1]))
+        main = of_form(total, at, self._spread, sizes)
+        return (main, *(part for part, _ in parts.values() if part is not None))
+
+    def _signed(
+        self, q: Question, factors: Iterable[Factor], forms: Sequence[Form], at: FloatArray
+    ) -> dict[Factor, tuple[Concave | None, int]] | None:
+        """For each factor what keeps its sign, if that must be asked, and its sign; None where one is 0."""
+        found: dict[Factor, tuple[Concave | None, int]] = {}
+        for factor, form in zip(factors, forms, strict=True):
             known = known_nonnegative(factor, self.feasible)
-            if known and q.lenient:
-                continue
-            here = 1 if known else _sign(factor.polynomial(), at)
-            if here == 0:
+            here = form_value(form, at)
+            if (here == 0.0 and not known) or not math.isfinite(here):
                 return None
-            parts.append(
-                of_polynomial({m: here * number for m, number in factor.polynomial().items()}, at, self._spread)
-            )
-        return tuple(parts)
+            sign = 1 if known or here > 0.0 else -1
+            signed = (sign * form[0], sign * form[1], sign * form[2])
+            found[factor] = (None if known and q.lenient else of_form(signed, at, self._spread), sign)
+        return found
+
+    def _forms_of(
+        self, q: Question, polynomials: Sequence[Callable[[], Polynomial]], factors: Iterable[Factor]
+    ) -> list[Form]:
+        """The polynomials, then the different factors, as forms; worked out once for each question."""
+        kept = self._forms.get(id(q))
+        if kept is None:
+            forms = [form_of(make(), self.dimension) for make in polynomials]
+            forms += [form_of(factor.polynomial(), self.dimension) for factor in dict.fromkeys(factors)]
+            kept = self._forms[id(q)] = (q, forms)  # kept, for its id must stay its own
+        return kept[1]
 
     def _entropy(self, q: Question, at: FloatArray, bound: float) -> tuple[Concave, ...] | None:
         """S / N against B is S - B N, where N stays above 0."""
@@ -265,15 +280,6 @@ def _joined(at: FloatArray, parts: tuple[Concave, ...]) -> ConvexZone:
 def _size(zone: ConvexZone, moves: FloatArray) -> float:
     """The typical distance to its end, on a scale of logarithms; endless directions count as far ones."""
     return float(np.log(np.clip(zone.distances(moves), 1e-300, _FAR)).mean())
-
-
-def _value(polynomial: Polynomial, at: FloatArray) -> float:
-    return float(sum(float(number) * math.prod(at[v] ** p for v, p in m) for m, number in polynomial.items()))
-
-
-def _sign(polynomial: Polynomial, at: FloatArray) -> int:
-    here = _value(polynomial, at)
-    return 0 if here == 0.0 or not math.isfinite(here) else 1 if here > 0.0 else -1
 
 
 def _spelled(polynomial: Polynomial) -> Expression:

@@ -26,12 +26,12 @@ import numpy as np
 from tacit.functions._kernels_curvature import values_many
 from tacit.functions.curvature import Curves, least_above, positive_part
 from tacit.functions.expressions import Binary, Constant, Expression, Unary
-from tacit.functions.form_arrays import Coefficients
+from tacit.functions.form_sums import Form, form_of
 from tacit.functions.polynomials import Polynomial, as_fraction, degree_of
 from tacit.functions.program import compile_programs
 from tacit.vocabulary.arrays import FloatArray
 
-__all__ = ["Concave", "Shape", "of_polynomial"]
+__all__ = ["Concave", "Shape", "of_form", "of_polynomial"]
 
 _ROUNDING = 1e-13  # of the sum of the sizes of all terms
 _LEANS = 12  # steps on the way to where a zone ends
@@ -98,14 +98,15 @@ class Concave:
             return self
         best, reach = self, self.nearest
         point = np.zeros(len(self.at))
-        for _ in range(_LEANS):
-            toward = self._leaned(point)
-            steep = float(toward.slope @ toward.slope)
-            if not (toward.level > 0.0 and 0.0 < steep < np.inf):
-                break
-            if toward.nearest > reach:
-                best, reach = toward, toward.nearest
-            point = 0.5 * (point - toward.slope * (toward.level / steep))
+        with np.errstate(all="ignore"):  # where the slope is next to nothing, the point is far away
+            for _ in range(_LEANS):
+                toward = self._leaned(point)
+                steep = float(toward.slope @ toward.slope)
+                if not (toward.level > 0.0 and 0.0 < steep < np.inf):
+                    break
+                if toward.nearest > reach:
+                    best, reach = toward, toward.nearest
+                point = 0.5 * (point - toward.slope * (toward.level / steep))
         return best
 
     @property
@@ -150,20 +151,25 @@ class _Sum:
     slope: FloatArray = field(default_factory=lambda: np.zeros(0))
     unsure: FloatArray = field(default_factory=lambda: np.zeros(0))
     hessian: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    lost: FloatArray | None = None  # of the Hessian, by rounding
 
     def __post_init__(self) -> None:
         d = len(self.at)
         self.slope, self.unsure, self.hessian = np.zeros(d), np.zeros(d), np.zeros((d, d))
         self.level -= 1e-15 * abs(self.level)
 
-    def quadratic(self, matrix: FloatArray, linear: FloatArray, constant: float) -> None:
-        """Add x'Mx + linear.x + constant."""
-        x, sizes = self.at, np.abs(self.at)
+    def quadratic(self, form: Form, sizes: Form | None = None) -> None:
+        """Add x'Mx + linear.x + constant; ``sizes`` bound what its numbers were before anything cancelled."""
+        x, far = self.at, np.abs(self.at)
+        matrix, linear, constant = form
+        most, steep, high = (np.abs(matrix), np.abs(linear), abs(constant)) if sizes is None else sizes
         self.level += float(x @ matrix @ x + linear @ x + constant)
-        self.level -= 1e-14 * float(sizes @ np.abs(matrix) @ sizes + np.abs(linear) @ sizes + abs(constant))
+        self.level -= 1e-14 * float(far @ most @ far + steep @ far + high)
         self.slope += 2.0 * matrix @ x + linear
-        self.unsure += 1e-14 * (2.0 * np.abs(matrix) @ sizes + np.abs(linear))
+        self.unsure += 1e-14 * (2.0 * most @ far + steep)
         self.hessian += 2.0 * matrix
+        if sizes is not None:
+            self.lost = 2e-15 * most
 
     def tangent(self, times: float, curves: Curves) -> bool:
         """Add the tangent; False where there is none."""
@@ -180,11 +186,13 @@ class _Sum:
         self, kept: _Kept | None, low: FloatArray, high: FloatArray, spread: FloatArray | None = None
     ) -> Concave:
         d = len(self.at)
-        if not self.hessian.any():
+        if not self.hessian.any() and (self.lost is None or not self.lost.any()):
             flat = np.zeros((d, d))
             return Concave(self.at, self.level, self.slope, self.unsure, flat, kept, low, high, flat)
         s = np.ones(d) if spread is None else spread
         size = 1e-14 * d * np.abs(self.hessian * np.outer(s, s)).max(initial=0.0)
+        if self.lost is not None:
+            size += float((self.lost * np.outer(s, s)).sum(axis=1).max())
         bend = positive_part(np.diag(size / np.square(s)) - (self.hessian + self.hessian.T) / 2, s)
         rise = (self.hessian + self.hessian.T) / 2 + bend  # what bends upward: without negative eigenvalues
         tiny = (np.abs(rise) * np.outer(s, s)).max() <= 1e-12 * np.abs(self.hessian * np.outer(s, s)).max()
@@ -195,8 +203,13 @@ class _Sum:
 
 def of_polynomial(polynomial: Polynomial, at: FloatArray, spread: FloatArray | None = None) -> Concave:
     """The minorant of a polynomial of degree at most 2, everywhere; high for moves as large as ``spread``."""
+    return of_form(form_of(polynomial, len(at)), at, spread)
+
+
+def of_form(form: Form, at: FloatArray, spread: FloatArray | None = None, sizes: Form | None = None) -> Concave:
+    """``of_polynomial`` of x'Mx + linear.x + constant."""
     total = _Sum(at, 0.0)
-    total.quadratic(*_arrays(polynomial, len(at)))
+    total.quadratic(form, sizes)
     return total.finished(None, *_everywhere(len(at)), spread)
 
 
@@ -206,7 +219,7 @@ class Shape:
     def __init__(self, expression: Expression, dimension: int) -> None:
         self.dimension = dimension
         d = dimension
-        self._quadratic: tuple[FloatArray, FloatArray, float] = (np.zeros((d, d)), np.zeros(d), 0.0)
+        self._quadratic: Form = (np.zeros((d, d)), np.zeros(d), 0.0)
         self._bent: list[tuple[float, int, Expression, Curves]] = []
         rest: list[tuple[float, Expression]] = []
         self._take(expression, 1.0, rest)
@@ -237,7 +250,7 @@ class Shape:
         sense = 1.0 if above else -1.0
         total = _Sum(at, plus)
         matrix, linear, constant = self._quadratic
-        total.quadratic(sense * matrix, sense * linear, sense * constant)
+        total.quadratic((sense * matrix, sense * linear, sense * constant))
         for times, way, _, curves in self._bent:
             if sense * times * way > 0.0 and not total.tangent(sense * times, curves):
                 return None
@@ -361,13 +374,9 @@ def _clamped(tree: Expression) -> bool:
     return False
 
 
-def _quadratic(tree: Expression, dimension: int) -> tuple[FloatArray, FloatArray, float] | None:
-    """The matrix, the linear part and the constant of a polynomial of degree at most 2."""
+def _quadratic(tree: Expression, dimension: int) -> Form | None:
+    """Its form, if it is a polynomial of degree at most 2."""
     fraction = None if _clamped(tree) else as_fraction(tree)
     if fraction is None or fraction.needs or degree_of(fraction.numerator()) > 2:
         return None
-    return _arrays(fraction.numerator(), dimension)
-
-
-def _arrays(polynomial: Polynomial, dimension: int) -> tuple[FloatArray, FloatArray, float]:
-    return Coefficients.of(polynomial, np.ones(dimension)).arrays(dimension)
+    return form_of(fraction.numerator(), dimension)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.protocols.policies import DEFAULT_POLICY, POLICIES
 from tacit.recording.engine import PROTOCOLS
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["ALIASES", "STEPS", "ZONES", "Settings"]
+__all__ = ["ALIASES", "STEPS", "Settings"]
 
 STEPS = ("event", "pane")
-ZONES = ("ball", "auto")
 ALIASES = {"threshold": "coordinator", "decentralised": "broadcast", "decentralized": "broadcast"}
 
 
@@ -40,7 +40,7 @@ class Settings:
         named = replace(self, protocol=ALIASES.get(self.protocol, self.protocol))
         _known("protocol", named.protocol, PROTOCOLS, also=ALIASES)
         _known("step", named.step, STEPS)
-        _known("zone", named.zone, ZONES)
+        _known("zone", named.zone, ZONE_KINDS)
         _known("policy", named.policy, tuple(POLICIES))
         if named.seed < 0:
             raise OptionError(f"the seed is {named.seed}, but must be 0 or more")

@@ -88,8 +88,10 @@ def test_the_other_protocol_and_the_other_step(
 
 
 def test_the_report_says_which_zone_was_used(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
-    assert json.loads(tacit("replay", sentence(HOT), *where, "--zone", "auto", "--json").out)["zone"] == "ball"
-    assert "zones: ball" in tacit("replay", sentence(HOT), *where, "--zone", "auto").out
+    assert (
+        json.loads(tacit("replay", sentence(HOT), *where, "--zone", "auto", "--json").out)["zone"] == "halfspace, ball"
+    )
+    assert "zones: ball" in tacit("replay", sentence(HOT), *where, "--zone", "ball").out
 
 
 def test_several_watches_in_a_file(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_wrong_sentence(
     [
         (["--protocol", "gossip"], "there is no protocol named 'gossip'; choose coordinator, broadcast"),
         (["--step", "minute"], "there is no step named 'minute'; choose event or pane"),
-        (["--zone", "cube"], "there is no zone named 'cube'; choose ball or auto"),
+        (["--zone", "cube"], "there is no zone named 'cube'; choose auto, ball, curvature, halfspace or region"),
         (["--policy", "best"], "there is no policy named 'best'"),
         (["--seed", "-1"], "the seed is -1"),
         (["--plot", "nowhere/seen.png"], "there is no folder nowhere"),

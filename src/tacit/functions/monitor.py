@@ -94,6 +94,11 @@ class Monitor:
         return bool(self._rows.makers)
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of zones that were made so far, most often made first."""
+        return tuple(kind for kind, _ in self._rows.used.most_common()) or ("ball",)
+
+    @property
     def plain(self) -> bool:
         """May ``move`` (_kernels.py) be used: no margins, and only answer, signs and radius depend on the estimate?"""
         programs = any(node.program >= 0 for node in self._builder.nodes) or self._rows.makers

@@ -11,6 +11,8 @@ Where the kind that was asked for cannot be had, the group has balls.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from tacit.functions._kernels import inside_many
@@ -40,6 +42,7 @@ class ZoneRows:
         ways = np.concatenate([np.eye(d), np.ones((1, d)), 1.0 - 2.0 * np.eye(d)]) if d > 1 else np.eye(1)
         self._ways = np.concatenate([ways, -ways])
         self._pieces = 16 if d <= 3 else 1
+        self.used: Counter[str] = Counter()  # how many zones of each kind were made
 
     def write(
         self, tables: Tables, zones: Zones, g: int, bounds: tuple[float, float], spread: FloatArray | None = None
@@ -48,6 +51,13 @@ class ZoneRows:
 
         It is made for drifts whose components are as large as ``spread``.
         """
+        kind = self._write(tables, zones, g, bounds, spread)
+        self.used[kind] += 1
+        return kind
+
+    def _write(
+        self, tables: Tables, zones: Zones, g: int, bounds: tuple[float, float], spread: FloatArray | None
+    ) -> str:
         moves = self._ways if spread is None else self._ways * spread
         at = int(tables.nodes[0, STATE_CONVEX])
         zones.state[g, at] = 0.0

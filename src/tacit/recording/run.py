@@ -80,7 +80,7 @@ def replay(
         time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
         step: ``event`` checks after every event, ``pane`` after every pane.
         protocol: ``coordinator`` or ``broadcast``.
-        zone: ``ball``, or ``auto`` for the best there is, which today is ``ball``; the report says which was used.
+        zone: ``ball``, ``halfspace``, ``region``, ``curvature``, or ``auto``, the best; the report says what was made.
         policy: the order in which the coordinator asks sites: ``lru``, ``opposite`` or ``random``.
         seed: for the random policy.
         verify: let an omniscient observer judge every answer.

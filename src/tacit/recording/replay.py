@@ -69,8 +69,9 @@ def replay_recording(
     seconds = clock.perf_counter() - begin
     ledger = outcome.ledger
     report = Report(
-        watch=plan.name, protocol=protocol, zone=", ".join(physical.monitor.kinds), sites=len(recording.sites), updates=len(recording.t),
-        panes=updates.panes, messages={"total": ledger.messages, "by_kind": ledger.by_kind()}, bytes=ledger.bytes,
+        watch=plan.name, protocol=protocol, zone=", ".join(physical.monitor.kinds), sites=len(recording.sites),
+        updates=len(recording.t), panes=updates.panes,
+        messages={"total": ledger.messages, "by_kind": ledger.by_kind()}, bytes=ledger.bytes,
         centralised=_centralised(physical), pane_shipping=_pane_shipping(plan.window, recording, physical),
         violations=outcome.violations, full_syncs=outcome.full_syncs,
         alerts=alerts_of(physical, updates, outcome.changes, recording.groups),

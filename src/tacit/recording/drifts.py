@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tacit.functions.monitor import Monitor
+from tacit.functions.monitor import Monitor, Zones
 from tacit.recording.engine import Engine
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
@@ -43,25 +43,25 @@ def drifts_along(
     step = np.searchsorted(updates.time[ends], wanted, side="right") - 1
     at = ends[np.unique(np.maximum(step, 0))]
     engine = _Stopping(physical, updates, protocol=protocol, policy=policy, seed=seed)
-    estimate = np.empty((len(at), physical.dimension))
+    zones = physical.monitor.zones(len(at))
     moved = np.empty((len(at), physical.sites, physical.dimension))
     there = np.empty((len(at), physical.sites), dtype=np.bool_)
     for k, _ in enumerate(engine.stops(at)):
-        estimate[k] = engine.zones.estimate[group]
+        held = engine.zones  # as they were made, not made anew: zones depend on what was seen before them
+        zones.estimate[k], zones.answer[k] = held.estimate[group], held.answer[group]
+        zones.radius[k], zones.state[k] = held.radius[group], held.state[group]
         moved[k], there[k] = engine.moved(group)
-    share = np.stack([_shares(physical.monitor, estimate, moved[:, site]) for site in range(physical.sites)], axis=1)
+    share = np.stack([_shares(physical.monitor, zones, moved[:, site]) for site in range(physical.sites)], axis=1)
     return Drifts(updates.time[at], np.where(there, share, np.nan))
 
 
-def _shares(monitor: Monitor, estimate: FloatArray, moved: FloatArray) -> FloatArray:
-    """How far each drift ``estimate + moved`` is on its way to the edge; each row has a zone of its own."""
-    zones = monitor.zones(len(estimate))
-    rows = np.arange(len(estimate))
-    monitor.refresh(zones, rows, estimate)
+def _shares(monitor: Monitor, zones: Zones, moved: FloatArray) -> FloatArray:
+    """How far each drift ``moved`` from its estimate is on its way to the edge; each row has a zone of its own."""
+    rows = np.arange(len(zones.answer))
     low, high = np.zeros(len(rows)), np.ones(len(rows))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        inside = monitor.inside(zones, rows, estimate + moved / middle[:, None])
+        inside = monitor.inside(zones, rows, zones.estimate + moved / middle[:, None])
         low, high = np.where(inside, low, middle), np.where(inside, middle, high)
     return np.asarray(np.where((moved == 0).all(axis=1), 0.0, high))
 

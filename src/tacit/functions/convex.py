@@ -26,7 +26,7 @@ from tacit.functions.expressions import Constant, Expression, Unary, Variable
 from tacit.functions.form_sums import Form, form_of, form_value, weighed
 from tacit.functions.minorants import Concave, Shape, of_form, of_polynomial
 from tacit.functions.polynomials import Factor, Polynomial
-from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question, known_nonnegative
+from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question, known_nonnegative, questions_of
 from tacit.vocabulary.arrays import BoolArray, FloatArray
 
 __all__ = ["ConvexZone", "ZoneMaker"]
@@ -95,7 +95,7 @@ class ZoneMaker:
 
     def needs_box(self) -> bool:
         """Does what is proved depend on a box?"""
-        return any(q.expression is not None and self._shape(q).needs_box for q in _questions(self.asked))
+        return any(q.expression is not None and self._shape(q).needs_box for q in questions_of(self.asked))
 
     def parts_most(self) -> int:
         """How many parts a zone can have."""
@@ -246,15 +246,6 @@ class ZoneMaker:
             tree = q.expression if q.expression is not None else _pairs(q)
             kept = self._shapes[id(q)] = (q, Shape(tree, self.dimension))  # kept, for its id must stay its own
         return kept[1]
-
-
-def _questions(asked: Ask) -> Sequence[Question]:
-    match asked:
-        case All(parts) | Any_(parts):
-            return [q for part in parts for q in _questions(part)]
-        case Case(condition, then, otherwise):
-            return [condition, *_questions(then), *_questions(otherwise)]
-    return [asked]
 
 
 def _parts(asked: Ask) -> int:

@@ -23,7 +23,7 @@ from tacit.functions.expressions import (
 from tacit.functions.goals import Goal, Track, map_goal
 from tacit.functions.polynomials import Polynomial, degree_of
 from tacit.functions.questions import ask, ask_condition
-from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question
+from tacit.functions.shapes import Feasible, Question, questions_of
 
 __all__ = ["degree", "kind_of", "means_form", "substitute", "variables"]
 
@@ -183,16 +183,7 @@ def kind_of(goal: Goal, nonnegative: tuple[bool, ...] | None = None) -> str:
         asked = ask(goal.expression, Question(True, False, False, 0, None), feasible)
     else:
         asked = ask_condition(goal, True, feasible)
-    return "; ".join(dict.fromkeys(_kind(question) for question in _questions(asked)))
-
-
-def _questions(asked: Ask) -> list[Question]:
-    match asked:
-        case All(parts) | Any_(parts):
-            return [question for part in parts for question in _questions(part)]
-        case Case(condition, then, otherwise):
-            return [condition, *_questions(then), *_questions(otherwise)]
-    return [asked]
+    return "; ".join(dict.fromkeys(_kind(question) for question in questions_of(asked)))
 
 
 def _kind(question: Question) -> str:

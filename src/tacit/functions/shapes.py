@@ -14,7 +14,7 @@ from tacit.vocabulary.arrays import FloatArray
 
 __all__ = [
     "All", "Any_", "Ask", "Case", "Feasible", "Move", "Question", "Recipe", "Weights", "fraction_nonnegative",
-    "known_nonnegative", "polynomial_nonnegative",
+    "known_nonnegative", "polynomial_nonnegative", "questions_of",
 ]  # fmt: skip
 
 Move = Callable[[FloatArray], FloatArray]
@@ -103,6 +103,16 @@ class Case:
 
 
 Ask = Question | All | Any_ | Case
+
+
+def questions_of(asked: Ask) -> list[Question]:
+    """All that is asked, conditions of cases included, from left to right."""
+    match asked:
+        case All(parts) | Any_(parts):
+            return [question for part in parts for question in questions_of(part)]
+        case Case(condition, then, otherwise):
+            return [condition, *questions_of(then), *questions_of(otherwise)]
+    return [asked]
 
 
 def known_nonnegative(factor: Factor, feasible: Feasible) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from tacit.functions.tables import convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -64,6 +65,28 @@ def tabled(draw, make, elements=finite):
 
 
 @st.composite
+def zone_rows(draw, groups, columns):
+    """Convex zones of some groups, as many numbers wide as the largest needs; or none."""
+    parts = draw(st.lists(st.integers(0, 3), min_size=groups, max_size=groups))
+    if not any(parts):
+        return np.empty((0, 0))
+    rows = np.zeros((groups, convex_size(max(parts), columns)))
+    for row, count in zip(rows, parts, strict=True):
+        row[0] = count
+        row[1 : convex_size(count, columns)] = draw(st.floats(-1e9, 1e9)) + np.arange(convex_size(count, columns) - 1)
+    return rows
+
+
+@st.composite
+def new_estimates(draw):
+    """New estimates, of groups that have convex zones or balls."""
+    groups, columns = draw(group_sets()), draw(st.integers(1, 4))
+    estimates = draw(tables(len(groups), columns, finite | st.just(np.nan)))
+    zones = draw(zone_rows(len(groups), columns))
+    return NewEstimate(*draw(st.tuples(sites, numbers, panes)), 7, groups, estimates, zones)
+
+
+@st.composite
 def snapshots(draw):
     """A snapshot of either protocol."""
     groups, columns = np.arange(draw(st.integers(1, 4))), draw(st.integers(1, 3))
@@ -74,7 +97,8 @@ def snapshots(draw):
     estimates = draw(tables(*shape, finite | st.just(np.nan)))
     collected = draw(rows_of(groups, columns, weighted))
     head = draw(st.tuples(sites, numbers, panes, st.integers(1, 1000)))
-    return Snapshot(*head, estimates, collected, slacks, None if others is None else tuple(others))
+    zones = draw(zone_rows(*shape))
+    return Snapshot(*head, estimates, collected, slacks, None if others is None else tuple(others), zones)
 
 
 def any_message() -> st.SearchStrategy[Message]:
@@ -86,7 +110,7 @@ def any_message() -> st.SearchStrategy[Message]:
         st.builds(Request, sites, numbers, panes, group_sets()),
         st.builds(Reply, sites, numbers, panes, rows_of()),
         head.flatmap(lambda h: tabled(lambda g, t: AdjustSlack(*h, g, t))),
-        head.flatmap(lambda h: tabled(lambda g, t: NewEstimate(*h, 7, g, t), finite | st.just(np.nan))),
+        new_estimates(),
         st.builds(Broadcast, sites, sites, numbers, panes, rows_of()),
         snapshots(),
         st.builds(Heartbeat, sites, numbers, panes, panes, numbers),

@@ -60,7 +60,7 @@ def _replay(
     time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
     protocol: str = typer.Option("coordinator", help="coordinator (threshold) or broadcast (decentralised)."),
-    zone: str = typer.Option("ball", help="ball, halfspace, region, curvature, or auto: the best of them."),
+    zone: str = typer.Option("auto", help="auto: the best of ball, halfspace, region and curvature."),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy."),
     verify: bool = typer.Option(False, "--verify", help="Let an omniscient observer judge every answer."),

@@ -39,9 +39,3 @@ def convex_inside(state: FloatArray, start: int, estimate: FloatArray, g: int, u
         if not state[g, at] + linear - bent - doubt - ROUNDING * (room + bent) > 0.0:
             return False
     return True
-
-
-def convex_size(parts: int, dimension: int) -> int:
-    """How many numbers a zone of so many parts takes; without parts the one that says so."""
-    d = dimension
-    return 1 + (2 * d + parts * (1 + 2 * d + d * d) if parts else 0)

@@ -33,7 +33,7 @@ from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Tra
 from tacit.functions.questions import ask, ask_condition
 from tacit.functions.shapes import All, Ask, Question
 from tacit.functions.statistics import Moment
-from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, TRAIL, Tables, Zones
+from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, STATE_CONVEX, TRAIL, Tables, Zones
 from tacit.functions.watch_tables import TableBuilder
 from tacit.functions.zone_rows import ZoneRows
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
@@ -42,6 +42,7 @@ from tacit.vocabulary.errors import OptionError
 __all__ = ["Monitor", "Tables", "Zones"]
 
 NOT_MET, MET, UNKNOWN = 0, 1, 2
+_CONVEX_MOST = 256  # groups refreshed at once; making the zones of more would take long
 
 
 class Monitor:
@@ -140,7 +141,7 @@ class Monitor:
         if groups <= known:
             return zones
         fresh = self.zones(groups - known)
-        self.refresh(fresh, np.arange(groups - known), np.full((groups - known, self.dimension), estimate))
+        self.refresh(fresh, np.arange(groups - known), np.full((groups - known, self.dimension), estimate), make=False)
         parts = [np.concatenate([old, new]) for old, new in zip(zones[:4], fresh[:4], strict=True)]
         return Zones(parts[0], parts[1].astype(np.int8), parts[2], parts[3], zones.trail, zones.work)
 
@@ -157,10 +158,19 @@ class Monitor:
         for table in zones[:4]:
             table[groups] = table[0]
 
-    def refresh(self, zones: Zones, groups: IntArray, estimates: FloatArray, spread: FloatArray | None = None) -> None:
+    def refresh(
+        self,
+        zones: Zones,
+        groups: IntArray,
+        estimates: FloatArray,
+        spread: FloatArray | None = None,
+        *,
+        make: bool = True,
+    ) -> None:
         """Move the groups to new estimates: answer, bounds and safe radius follow.
 
-        Convex zones are made for drifts whose components are as large as ``spread`` (d,), if that is known.
+        Convex zones are made for drifts whose components are as large as ``spread`` (d,), if that is known; without
+        ``make`` there are balls, until zones come from whoever made them (``put_zone_rows``).
         """
         groups = np.ascontiguousarray(groups, dtype=np.int64)
         estimates = np.ascontiguousarray(np.atleast_2d(estimates), dtype=np.float64)
@@ -184,10 +194,20 @@ class Monitor:
             zones.state[groups, start : start + packed.shape[1]] = packed
         if self._programs.anchors:
             zones.state[groups, anchors : anchors + self._programs.anchors] = self._anchors(estimates)
+        zones.state[groups, self.tables.nodes[0, STATE_CONVEX]] = 0.0
         radius_many(self.tables, zones, groups)
-        for k, g in enumerate(groups.tolist() if self._rows.makers else ()):
+        many = not make or len(groups) > _CONVEX_MOST
+        for k, g in enumerate(() if many or not self._rows.makers else groups.tolist()):
             between = (0.0, 0.0) if sides is None else (float(sides[0][k]), float(sides[1][k]))
             self._rows.write(self.tables, zones, g, between, spread)
+
+    def zone_rows(self, zones: Zones, groups: IntArray) -> FloatArray:
+        """The convex zones of these groups as numbers (k, n), to be told to others."""
+        return self._rows.rows(self.tables, zones, groups)
+
+    def put_zone_rows(self, zones: Zones, groups: IntArray, rows: FloatArray) -> None:
+        """Take convex zones that were told, after ``refresh`` with ``make=False``."""
+        self._rows.put(self.tables, zones, groups, rows)
 
     def inside(self, zones: Zones, groups: IntArray, drifts: FloatArray) -> BoolArray:
         """Is the drift in the group's convex zone, or, without one, its ball proved to be on the answer's side?"""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
-__all__ = ["Tables", "Zones"]
+__all__ = ["Tables", "Zones", "convex_size"]
 
 # Columns of a question (a row of Tables.nodes)
 (QUESTION, ON_TRUE, ON_FALSE, STRICT, LENIENT, FORM, FACTOR_FIRST, FACTOR_LAST, ABOVE, PART_FIRST, PART_LAST, LINEAR,
@@ -39,6 +39,12 @@ class Tables(NamedTuple):
     space: (
         FloatArray  # the plane's unit normal (d), its level, 1 if there is one; 1 where z >= 0 (d); scale (d); moments
     )
+
+
+def convex_size(parts: int, dimension: int) -> int:
+    """How many numbers a convex zone of so many parts takes (_kernels_convex.py); without parts just one, a 0."""
+    d = dimension
+    return 1 + (2 * d + parts * (1 + 2 * d + d * d) if parts else 0)
 
 
 TRAIL = 9  # questions whose proof may become a shortcut, and their number

@@ -10,7 +10,6 @@ from fractions import Fraction as Number
 import numpy as np
 
 from tacit.functions import _kernels_entropy as entropy_layout
-from tacit.functions._kernels_convex import convex_size
 from tacit.functions._kernels_shortcut import QUICK_HEADER
 from tacit.functions.expressions import Expression
 from tacit.functions.form_arrays import Coefficients, Dish, Space, form_size, pack_forms, tracked_fraction
@@ -26,7 +25,17 @@ from tacit.functions.shapes import (
     known_nonnegative,
     polynomial_nonnegative,
 )
-from tacit.functions.tables import ACCEPT, BY_ENTROPY, BY_FORM, BY_PROGRAM, COLUMNS, MOMENT_LAST, REJECT, Tables
+from tacit.functions.tables import (
+    ACCEPT,
+    BY_ENTROPY,
+    BY_FORM,
+    BY_PROGRAM,
+    COLUMNS,
+    MOMENT_LAST,
+    REJECT,
+    Tables,
+    convex_size,
+)
 from tacit.vocabulary.arrays import FloatArray
 
 SHORTCUT_FORMS, SHORTCUT_DIMENSION = 4, 16

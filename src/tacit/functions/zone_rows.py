@@ -17,8 +17,9 @@ import numpy as np
 
 from tacit.functions._kernels import inside_many
 from tacit.functions.convex import ConvexZone, ZoneMaker
-from tacit.functions.tables import STATE_CONVEX, STATE_SHORTCUT, Tables, Zones
-from tacit.vocabulary.arrays import FloatArray
+from tacit.functions.tables import STATE_CONVEX, STATE_SHORTCUT, Tables, Zones, convex_size
+from tacit.vocabulary.arrays import FloatArray, IntArray
+from tacit.vocabulary.errors import ProtocolError
 
 __all__ = ["ZONE_KINDS", "ZoneRows"]
 
@@ -28,6 +29,7 @@ PARTS_MOST = 40
 _WIDE = 2.0 ** np.arange(0.0, 8.0)  # boxes, in safe radii of the ball
 _STEPS = 12
 _FAR = 64.0
+_ENDLESS = 1e308
 
 
 class ZoneRows:
@@ -76,6 +78,24 @@ class ZoneRows:
         zones.state[g, tables.nodes[0, STATE_SHORTCUT]] = 0.0
         return kind
 
+    def rows(self, tables: Tables, zones: Zones, groups: IntArray) -> FloatArray:
+        """The zones of these groups as they are told to others: (k, numbers), or (0, 0) where all have balls."""
+        at, d = int(tables.nodes[0, STATE_CONVEX]), len(self.scale)
+        most = int(zones.state[groups, at].max(initial=0.0)) if self.parts else 0
+        return zones.state[groups, at : at + convex_size(most, d)].copy() if most else np.empty((0, 0))
+
+    def put(self, tables: Tables, zones: Zones, groups: IntArray, rows: FloatArray) -> None:
+        """Take zones that were told; the groups' estimates and balls are known."""
+        at, d = int(tables.nodes[0, STATE_CONVEX]), len(self.scale)
+        zones.state[groups, at] = 0.0
+        if rows.shape[1] > convex_size(self.parts, d):
+            raise ProtocolError(f"a zone came with {rows.shape[1]} numbers, more than this watch's zones have")
+        for g, row in zip(groups.tolist(), rows, strict=True):
+            if row[0] > 0.0:
+                zones.state[g, at : at + len(row)] = row
+                zones.state[g, tables.nodes[0, STATE_SHORTCUT]] = 0.0
+                zones.radius[g] = _safe_radius(row, d)
+
     def _made(
         self, maker: ZoneMaker, point: FloatArray, bounds: tuple[float, float], radius: float, moves: FloatArray
     ) -> ConvexZone | None:
@@ -101,13 +121,11 @@ class ZoneRows:
 
     def _put(self, zones: Zones, g: int, at: int, zone: ConvexZone) -> None:
         d, scale = len(self.scale), self.scale
-        row = zones.state[g, at:]
+        row = zones.state[g, at : at + convex_size(len(zone.parts), d)]
         row[0] = len(zone.parts)
         shrunk = 1.0 - 1e-15
-        row[1 : 1 + d] = (zone.low - zone.at) / scale * shrunk
-        row[1 + d : 1 + 2 * d] = (zone.high - zone.at) / scale * shrunk
-        radius = float(np.min(row[1 + d : 1 + 2 * d], initial=np.inf))
-        radius = min(radius, float(-np.max(row[1 : 1 + d], initial=-np.inf)))
+        row[1 : 1 + d] = np.maximum((zone.low - zone.at) / scale * shrunk, -_ENDLESS)
+        row[1 + d : 1 + 2 * d] = np.minimum((zone.high - zone.at) / scale * shrunk, _ENDLESS)
         size = 1 + 2 * d + d * d
         for k, part in enumerate(zone.parts):
             # Units change nothing but the numbers: rounding of the products is what the doubt is widened by.
@@ -120,12 +138,24 @@ class ZoneRows:
             row[first + 1 : first + 1 + d] = slope
             row[first + 1 + d : first + 1 + 2 * d] = doubt
             row[first + 1 + 2 * d : first + size] = bend.ravel()
-            steep = float(np.linalg.norm(slope) + np.linalg.norm(doubt)) * (1.0 + 1e-12)
-            curve = float(np.linalg.norm(bend, 2)) * (1.0 + 1e-12) if bend.any() else 0.0
-            level = part.level * (1.0 - 1e-9)
-            below = steep + np.sqrt(steep * steep + 2.0 * curve * level)
-            radius = min(radius, np.inf if below == 0.0 else 2.0 * level / below * (1.0 - 1e-9))
-        zones.radius[g] = max(0.0, radius)
+        zones.radius[g] = _safe_radius(row, d)
+
+
+def _safe_radius(row: FloatArray, d: int) -> float:
+    """How far from the estimate everything is inside, whatever the direction."""
+    radius = float(min(row[1 + d : 1 + 2 * d].min(), -row[1 : 1 + d].max()))
+    size = 1 + 2 * d + d * d
+    for first in range(1 + 2 * d, 1 + 2 * d + int(row[0]) * size, size):
+        slope, doubt = row[first + 1 : first + 1 + d], row[first + 1 + d : first + 1 + 2 * d]
+        bend = row[first + 1 + 2 * d : first + size].reshape(d, d)
+        steep = float(np.linalg.norm(slope) + np.linalg.norm(doubt)) * (1.0 + 1e-12)
+        curve = float(np.linalg.norm(bend, 2)) * (1.0 + 1e-12) if bend.any() else 0.0
+        level = float(row[first]) * (1.0 - 1e-9)
+        if not level > 0.0:
+            return 0.0
+        below = steep + np.sqrt(steep * steep + 2.0 * curve * level)
+        radius = min(radius, np.inf if below == 0.0 else 2.0 * level / below * (1.0 - 1e-9))
+    return max(0.0, float(radius))
 
 
 def _kind(zone: ConvexZone) -> str:

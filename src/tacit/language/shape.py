@@ -29,7 +29,18 @@ from tacit.language.plan import WatchPlan
 from tacit.vocabulary import FloatArray
 from tacit.wire.control import Measure, Sample
 
-__all__ = ["DRAWS", "SAMPLE", "Measure", "Shape", "VectorForm", "measure_of", "shape_of", "units_of", "vector_form"]
+__all__ = [
+    "DRAWS",
+    "SAMPLE",
+    "Measure",
+    "Shape",
+    "VectorForm",
+    "measure_of",
+    "shape_of",
+    "units_of",
+    "vector_form",
+    "zone_kind",
+]
 
 SAMPLE = 64  # rows of the first pane that units and centres are taken from
 DRAWS = 7  # of which so many, an odd number, give a centre: their median is one of them
@@ -81,11 +92,16 @@ class Shape:
         return inner, np.asarray(weights)
 
 
-def shape_of(plan: WatchPlan, measure: Measure) -> Shape:
-    """The shape of a watch that was measured."""
+def shape_of(plan: WatchPlan, measure: Measure, zone: str = "ball") -> Shape:
+    """The shape of a watch that was measured, with zones of this kind."""
     form = vector_form(plan)
     scale = np.asarray(measure.units[list(form.kept)], dtype=np.float64)
-    return Shape(form, form.monitor(scale), scale)
+    return Shape(form, form.monitor(scale, zone), scale)
+
+
+def zone_kind(protocol: str, asked: str = "auto") -> str:
+    """The kind of zones that a watch has: without a coordinator that makes them, sites cannot agree on convex ones."""
+    return "ball" if protocol == "broadcast" and asked == "auto" else asked
 
 
 def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:

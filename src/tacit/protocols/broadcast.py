@@ -85,7 +85,7 @@ class Cascade:
             self.versions += 1
             taken.append((origin, int(self.versions.max()), rows))
         groups = np.unique(np.concatenate([rows.groups for _, rows in reports]))
-        self.monitor.refresh(self.zones, groups, self.books.estimates(groups))
+        self.monitor.refresh(self.zones, groups, self.books.estimates(groups), make=False)
         return taken
 
     def collect_all(self, pane: int) -> tuple[Message, ...]:
@@ -117,7 +117,7 @@ class Cascade:
         self.abandon()
         self.full_syncs += 1
         groups = np.arange(len(self.zones.answer))
-        self.monitor.refresh(self.zones, groups, self.books.estimates(groups))
+        self.monitor.refresh(self.zones, groups, self.books.estimates(groups), make=False)
         self.versions[:] = self.versions.max() + 1
         return tuple(self.snapshot(site, pane) for site in np.flatnonzero(self.books.roster).tolist())
 

@@ -9,7 +9,9 @@ reordered message does no harm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from tacit.vocabulary import FloatArray, IntArray
 
@@ -29,6 +31,10 @@ __all__ = [
     "Rows",
     "Snapshot",
 ]
+
+
+def _no_zones() -> FloatArray:
+    return np.empty((0, 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +110,8 @@ class AdjustSlack:
 class NewEstimate:
     """Everyone was asked at this pane: the new estimate, slack 0, what was sent at that pane is collected (NEW_EST).
 
-    ``sites`` is how many sites count now.
+    ``sites`` is how many sites count now. ``zones`` holds the groups' convex zones (k, numbers): no numbers where all
+    have balls, else the count of parts first, 0 for a ball (functions/_kernels_convex.py).
     """
 
     site: int
@@ -113,6 +120,7 @@ class NewEstimate:
     sites: int
     groups: IntArray
     estimates: FloatArray
+    zones: FloatArray = field(default_factory=_no_zones)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +152,7 @@ class Snapshot:
     collected: Rows
     slacks: FloatArray
     everyone: tuple[tuple[int, Rows], ...] | None = None
+    zones: FloatArray = field(default_factory=_no_zones)
 
 
 @dataclass(frozen=True, slots=True)

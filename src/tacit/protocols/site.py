@@ -183,7 +183,7 @@ class Site(Holdings):
             case NewEstimate() if message.version == self.version + 1 and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
                 self._books.collect(0, self._rows(message.pane, message.groups))
-                self.monitor.refresh(self._zones, message.groups, message.estimates)
+                self._take_zones(message.groups, message.estimates, message.zones)
                 self._tell(message.pane, message.groups)
                 self.sites = message.sites
                 return self._zone_changed(message.version, message.pane)
@@ -274,7 +274,7 @@ class Site(Holdings):
         if len(groups):
             self._books.collect(0, snapshot.collected)
             self._books.slack[0, groups] = snapshot.slacks
-            self.monitor.refresh(self._zones, groups, snapshot.estimates)
+            self._take_zones(groups, snapshot.estimates, snapshot.zones)
         if snapshot.everyone is not None:
             self._everyone = {site: self._padded(rows) for site, rows in snapshot.everyone}
             if self.weighted and len(groups):
@@ -287,6 +287,12 @@ class Site(Holdings):
             return
         if groups[-1] >= len(self._groups) or table.shape != (len(groups), self.monitor.dimension):
             raise ProtocolError(f"the coordinator sent site {self.site} a zone that does not fit its watch")
+
+    def _take_zones(self, groups: IntArray, estimates: FloatArray, zones: FloatArray) -> None:
+        """New estimates, and the zones that all sites have around them."""
+        self.monitor.refresh(self._zones, groups, estimates, make=False)
+        if len(zones):
+            self.monitor.put_zone_rows(self._zones, groups, zones)
 
     def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
         self.version, self.silent, self._blocked = version, pane, None

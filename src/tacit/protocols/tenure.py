@@ -94,7 +94,7 @@ class Tenure:
                 self._recollect = True
         if members:
             groups = np.arange(len(self.resolver.zones.answer))
-            self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups))
+            self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups), make=False)
             self._expected, self.phase = 1, Phase.SETTLING
             self.newest = max(self.newest, settled)
             if not self.resolver.versions[members].all():  # nobody holds a zone of these yet

@@ -30,6 +30,7 @@ from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
 from tacit.protocols.books import Books, spelled_out
 from tacit.protocols.messages import AdjustSlack, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
+from tacit.protocols.spread import Spread
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
 __all__ = ["TRANSITIONS", "Balancer", "Phase"]
@@ -104,6 +105,7 @@ class Balancer:
         self.available: BoolArray = books.roster.copy()
         self.full_syncs = 0
         self.requests = 0
+        self.spread = Spread()
         self.touched: set[int] = set()  # sites whose books changed; whoever keeps them durable takes them out
         self._resolution: _Resolution | _Collection | None = None
 
@@ -183,6 +185,7 @@ class Balancer:
         return Snapshot(
             site, int(self.versions[site]), pane, int(np.count_nonzero(books.roster)),
             self.zones.estimate.copy(), books.rows_of(site), books.slack[site].copy(),
+            zones=self.monitor.zone_rows(self.zones, np.arange(len(self.zones.answer))),
         )  # fmt: skip
 
     def receive(self, reply: Reply) -> tuple[Message, ...]:
@@ -299,27 +302,35 @@ class Balancer:
             messages.append(AdjustSlack(site, int(self.versions[site]), resolution.pane, groups, slacks))
         return messages
 
-    def new_estimates(self, groups: IntArray, spread: FloatArray | None = None) -> FloatArray:
-        """Estimates from what the books hold now; all slacks of these groups become 0.
-
-        Zones are made for drifts as large as ``spread``.
-        """
+    def new_estimates(self, groups: IntArray) -> FloatArray:
+        """Estimates from what the books hold now; all slacks of these groups become 0."""
         self.full_syncs += 1
         self.books.slack[np.ix_(self.books.roster, groups)] = 0.0
         self.policy.renewed(groups)
         estimates = self.books.estimates(groups)
-        self.monitor.refresh(self.zones, groups, estimates, spread)
+        self.monitor.refresh(self.zones, groups, estimates, self.spread.now)
         return estimates
 
     def _renew(self, resolution: _Resolution, at: IntArray) -> list[Message]:
         groups = resolution.groups[at]
         no_weights = np.empty(0)
+        self._note_drifts(resolution, at)
         for site in np.flatnonzero(resolution.member[:, at].any(axis=1)).tolist():
             own = at[resolution.member[site, at]]  # a site may be lost before it is asked for every group
             weights = resolution.weights[site, own] if self.books.weighted else no_weights
             self.books.collect(site, Rows(resolution.groups[own], resolution.sums[site, own], weights))
         took_part = np.flatnonzero(resolution.member[:, at].all(axis=1)).tolist()
         return self._tell_all(resolution.pane, groups, took_part)
+
+    def _note_drifts(self, resolution: _Resolution, at: IntArray) -> None:
+        """All sites have said where they are: how far that is from where they were."""
+        if not self.monitor.convex:
+            return
+        member = resolution.member[:, at]
+        mass = resolution.mass[:, at]
+        with np.errstate(all="ignore"):
+            drifts = mass / resolution.weights[:, at, None] if self.books.weighted else mass * self.books.spread
+        self.spread.note(drifts[member])
 
     def _renew_all(self, collection: _Collection) -> tuple[Message, ...]:
         self._resolution = None
@@ -330,13 +341,14 @@ class Balancer:
     def _tell_all(self, pane: int, groups: IntArray, took_part: Collection[int]) -> list[Message]:
         """New estimates for everyone from what the books hold."""
         estimates = self.new_estimates(groups)
+        zones = self.monitor.zone_rows(self.zones, groups)
         messages: list[Message] = []
         everyone = np.flatnonzero(self.books.roster).tolist()
         for site in everyone:
             self.versions[site] += 1
             if site in took_part:
                 version = int(self.versions[site])
-                messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates))
+                messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates, zones))
             else:  # it could not be asked, so what it holds at this pane is not what was collected: say what was
                 messages.append(self.snapshot(site, pane))
         self.touched.update(everyone)

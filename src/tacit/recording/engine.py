@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tacit.protocols._kernels import EXHAUSTED, LOG_FULL, advance, advance_balancing, check_groups
+from tacit.protocols._kernels import EXHAUSTED, LOG_FULL, ONE_GROUP, advance, advance_balancing, check_groups
 from tacit.protocols._kernels_balance import LRU, OPPOSITE, RANDOM
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
@@ -114,7 +114,6 @@ class Engine:
         self._talks: list[tuple[int, int]] = []
         room = max(_TURNS, groups)
         self._turns = (np.zeros((room, 3), dtype=np.int64), np.zeros((room, d)), np.zeros(1, dtype=np.int64))
-        self._square: FloatArray | None = None
         self._renewals = np.zeros(1, dtype=np.int64)  # those that kernels made
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
@@ -176,39 +175,32 @@ class Engine:
         """
         self._note_imbalance(groups)
         vectors = self._common[:, None] + self._local[:, groups]
-        spread = self._spread_of(groups, vectors)
+        self._note_drifts(groups, vectors)
         self.books.collected[:, groups] = vectors[:, :, : self.physical.dimension]
         if self.physical.weighted:
             self.books.weights[:, groups] = vectors[:, :, self.physical.dimension]
-        self._balancer.new_estimates(groups, spread)
+        self._balancer.new_estimates(groups)
         self._anchor[:, groups] = self.books.collected[:, groups]
         if self.physical.weighted:
             self._anchor_weight[:, groups] = self.books.weights[:, groups]
             self._told[:, groups] = self.books.weights[:, groups] == 0.0
         self._record(update, np.sort(np.concatenate([groups, turned])))
 
-    def _spread_of(self, groups: IntArray, vectors: FloatArray) -> FloatArray | None:
-        """How far sites have drifted, by component: zones are made for such drifts."""
+    def _note_drifts(self, groups: IntArray, vectors: FloatArray) -> None:
+        """How far sites have drifted, as the coordinator sees it when it has asked all of them."""
         if not self.physical.monitor.convex:
-            return None
+            return
         d = self.physical.dimension
         mass = vectors[:, :, :d] - self._anchor[:, groups]
         if self.physical.weighted:
             weights = vectors[:, :, d]
             change = weights - self._anchor_weight[:, groups]
             with np.errstate(all="ignore"):
-                mass = (mass - change[:, :, None] * self.zones.estimate[groups]) / weights[:, :, None]
+                estimates = np.nan_to_num(self.zones.estimate[groups])
+                mass = (mass - change[:, :, None] * estimates) / weights[:, :, None]
         else:
             mass = mass * self.books.spread
-        drifts = mass.reshape(-1, d)
-        usable = np.isfinite(drifts).all(axis=1) & drifts.any(axis=1)
-        if usable.any():
-            now = np.square(drifts[usable]).mean(axis=0)
-            self._square = now if self._square is None else 0.7 * self._square + 0.3 * now
-        if self._square is None:
-            return None
-        spread = np.sqrt(self._square)
-        return np.asarray(spread + 1e-3 * spread.max() + 1e-300)
+        self._balancer.spread.note(mass.reshape(-1, d))
 
     def _place_windows(self) -> None:
         """Every window starts empty, at its site's first row."""
@@ -234,7 +226,9 @@ class Engine:
                 for other in range(n):
                     if other != site:
                         self._send(site, other, init)
-        self.physical.monitor.refresh(self.zones, groups, self.books.estimates(groups))
+        # Live, groups that nobody has spoken of have balls, and without a coordinator all have.
+        make = self.physical.mode == ONE_GROUP and not self._broadcasts
+        self.physical.monitor.refresh(self.zones, groups, self.books.estimates(groups), make=make)
         self._record(-1, groups)
 
     def _resolve(self, update: int, violations: int) -> None:

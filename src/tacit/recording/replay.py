@@ -14,6 +14,7 @@ import numpy as np
 from tacit.functions.goals import Goal, Track
 from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import WatchPlan, Window
+from tacit.language.shape import zone_kind
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
@@ -47,7 +48,7 @@ def replay_recording(
     *,
     protocol: str = "coordinator",
     step: str = "event",
-    zone: str = "ball",
+    zone: str = "auto",
     policy: str = "lru",
     form: str = "auto",
     seed: int = 0,
@@ -63,7 +64,7 @@ def replay_recording(
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
-    physical = physical_plan(plan, recording, form=form, zone=zone, measure=measure)
+    physical = physical_plan(plan, recording, form=form, zone=zone_kind(protocol, zone), measure=measure)
     engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed)
     outcome = engine.run(progress)
     seconds = clock.perf_counter() - begin

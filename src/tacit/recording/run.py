@@ -60,7 +60,7 @@ def replay(
     time: str,
     step: str = "event",
     protocol: str = "coordinator",
-    zone: str = "ball",
+    zone: str = "auto",
     policy: str | None = None,
     seed: int = 0,
     verify: bool = False,

@@ -30,7 +30,7 @@ class Settings:
 
     protocol: str = "coordinator"
     step: str = "event"
-    zone: str = "ball"
+    zone: str = "auto"
     policy: str = DEFAULT_POLICY
     seed: int = 0
     verify: bool = False

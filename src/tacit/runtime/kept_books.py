@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tacit.protocols.broadcast import Cascade
 from tacit.protocols.policies import LeastRecentlyUsed
 from tacit.protocols.settlement import Estate, Settlement
+from tacit.protocols.threshold import Balancer
 from tacit.runtime.store import Write, pack, unpack
-from tacit.vocabulary.arrays import AnyArray
+from tacit.vocabulary.arrays import AnyArray, FloatArray
 
 __all__ = ["KeptBooks", "StoredBooks", "resume", "stored_estate"]
 
@@ -29,6 +31,7 @@ class KeptBooks:
         self._number = number
         self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
         self._keys = 0
+        self._zones = -1  # the collections that the stored zones are from
 
     def know(self, keys: int) -> None:
         """So many groups are stored."""
@@ -56,7 +59,17 @@ class KeptBooks:
             vectors = (pack(books.collected[site]), pack(books.weights[site]), pack(books.slack[site]))
             writes.append((_BOOKS, (self._number, site, *vectors, used)))
         resolver.touched.clear()
-        return writes
+        return writes + self._zone_writes(resolver)
+
+    def _zone_writes(self, resolver: Balancer | Cascade) -> list[Write]:
+        """The convex zones that sites hold: a coordinator that starts again must hold the very same."""
+        if not isinstance(resolver, Balancer) or not resolver.monitor.convex or resolver.full_syncs == self._zones:
+            return []
+        self._zones = resolver.full_syncs
+        rows = resolver.monitor.zone_rows(resolver.zones, np.arange(len(resolver.zones.answer)))
+        squares = resolver.spread.squares
+        kept = (pack(rows), None if squares is None else pack(squares), self._number)
+        return [("UPDATE watches SET zones = ?, spread = ? WHERE number = ?", kept)]
 
     def estate_writes(self, estate: Estate, keys: Sequence[str]) -> list[Write]:
         """A paused watch keeps what it will go on from."""
@@ -113,6 +126,20 @@ def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, n
         policy.clock[0] = row["clock"]
     roster, sessions, left = json.loads(row["roster"]), _by_site(row["sessions"]), _by_site(row["gone"])
     settlement.resume(row["settled"], roster, sessions, left, now)
+    if isinstance(resolver, Balancer) and row["zones"] is not None and roster:
+        _resume_zones(resolver, unpack(row["zones"]))
+        resolver.spread.squares = None if row["spread"] is None else unpack(row["spread"])
+
+
+def _resume_zones(resolver: Balancer, rows: FloatArray) -> None:
+    """The zones that sites hold; groups that came later have balls, or are as group 0 is."""
+    if not rows.size:
+        return
+    known = np.arange(len(resolver.zones.answer))
+    if resolver.books.template:
+        resolver.monitor.put_zone_rows(resolver.zones, known, _padded(rows, len(known), template=True))
+    else:
+        resolver.monitor.put_zone_rows(resolver.zones, known[: len(rows)], rows)
 
 
 def _padded(table: AnyArray, groups: int, template: bool) -> AnyArray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.functions.goals import Track
 from tacit.language.plan import ByKey, ByMember, WatchPlan
-from tacit.language.shape import Shape, shape_of
+from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.members import NEVER
@@ -260,7 +260,7 @@ class KeptWatch:
     def _begin(self, expected: int) -> None:
         assert self.measure is not None
         assert self.begin is not None
-        shape = self.shape = shape_of(self.plan, self.measure)
+        shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.protocol))
         monitor, groups = shape.monitor, len(self.keys)
         nowhere = np.nan if shape.form.weighted else 0.0
         books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted, template=self.by_member)

@@ -22,7 +22,7 @@ from tacit.protocols.messages import (
     Rows,
     Snapshot,
 )  # fmt: skip
-from tacit.vocabulary import IntArray, ProtocolError
+from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 from tacit.wire.control import Numbers
 
 __all__ = ["Numbering"]
@@ -90,7 +90,9 @@ class Numbering:
                 return replace(message, groups=groups, slacks=message.slacks[order])
             case NewEstimate():
                 groups, order = _sorted(self._here(message.groups))
-                return replace(message, groups=groups, estimates=message.estimates[order])
+                return replace(
+                    message, groups=groups, estimates=message.estimates[order], zones=_in_order(message.zones, order)
+                )
             case Broadcast():
                 self._here(message.rows.groups)
                 return replace(message, rows=_moved(message.rows, self._local))
@@ -102,6 +104,7 @@ class Numbering:
                 return replace(
                     message, estimates=message.estimates[order], slacks=message.slacks[order],
                     collected=_moved(message.collected, self._local), everyone=everyone,
+                    zones=_in_order(message.zones, order),
                 )  # fmt: skip
         return message
 
@@ -114,6 +117,10 @@ class Numbering:
 def _sorted(groups: IntArray) -> tuple[IntArray, IntArray]:
     order = np.argsort(groups)
     return groups[order], order
+
+
+def _in_order(zones: FloatArray, order: IntArray) -> FloatArray:
+    return zones[order] if len(zones) else zones
 
 
 def _moved(rows: Rows, numbers: Sequence[int] | IntArray) -> Rows:

@@ -13,7 +13,7 @@ import numpy as np
 from tacit.functions.goals import Track
 from tacit.functions.statistics import shifted
 from tacit.language.plan import ByKey, ByMember, WatchPlan
-from tacit.language.shape import SAMPLE, Shape, shape_of
+from tacit.language.shape import SAMPLE, Shape, shape_of, zone_kind
 from tacit.protocols.messages import Message
 from tacit.protocols.site import Site
 from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
@@ -236,7 +236,7 @@ class SiteWatch:
         install, keeper = self.install, self.data.keeper
         if install.measure is None or install.begin is None or install.paused:
             return
-        self.shape = shape_of(self.plan, install.measure)
+        self.shape = shape_of(self.plan, install.measure, zone_kind(install.protocol))
         begin = install.begin if self.settled is None else max(install.begin, self.settled)
         if keeper.started_at is not None:
             begin = max(begin, keeper.started_at)

@@ -23,7 +23,7 @@ from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["Store", "Write", "pack", "unpack"]
 
-FORMAT = 2
+FORMAT = 3
 
 Write = tuple[str, tuple[Any, ...]]
 """One SQL statement with its values."""
@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS watches (
     protocol TEXT NOT NULL, status TEXT NOT NULL, created REAL NOT NULL,
     begin INTEGER, centres BLOB, units BLOB, settled INTEGER, clock INTEGER NOT NULL DEFAULT 0,
     versions BLOB, roster TEXT NOT NULL DEFAULT '[]', sessions TEXT NOT NULL DEFAULT '{}',
-    gone TEXT NOT NULL DEFAULT '{}', full_from TEXT NOT NULL DEFAULT '{}');
+    gone TEXT NOT NULL DEFAULT '{}', full_from TEXT NOT NULL DEFAULT '{}',
+    zones BLOB, spread BLOB);
 CREATE TABLE IF NOT EXISTS groups (watch INTEGER, number INTEGER, key TEXT NOT NULL, PRIMARY KEY (watch, number))
     WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS books (

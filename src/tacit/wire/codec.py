@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tacit.functions.tables import convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -42,12 +43,13 @@ from tacit.wire.unfit import pane_in_range as _pane
 
 __all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
 
-VERSION = 2
-"""The version of the wire format: 1 had no control messages."""
+VERSION = 3
+"""The version of the wire format: 1 had no control messages, 2 no zones."""
 
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
 _FEW = 8
+_PARTS_MOST = 1_000
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -164,6 +166,16 @@ def _write_everyone(body: Any, name: str, everyone: Iterable[tuple[int, Rows]] |
         _write_rows(body.everyone.add(site=site), "rows", rows)
 
 
+def _write_zones(body: Any, name: str, zones: FloatArray) -> None:
+    """Only the numbers that are in use; the dimension is that of the estimates."""
+    if not zones.size:
+        return
+    parts, dimension = zones[:, 0].astype(np.int64), len(body.estimates) // len(zones)
+    body.zone_parts.extend(parts.tolist())
+    for row, count in zip(zones, parts.tolist(), strict=True):
+        body.zone_numbers.extend(row[1 : convex_size(count, dimension)].tolist())
+
+
 _WRITE: dict[str, Callable[[Any, str, Any], None]] = {
     "groups": _write_groups,
     "estimates": _write_doubles,
@@ -171,6 +183,7 @@ _WRITE: dict[str, Callable[[Any, str, Any], None]] = {
     "rows": _write_rows,
     "collected": _write_rows,
     "everyone": _write_everyone,
+    "zones": _write_zones,
 }
 
 
@@ -235,12 +248,34 @@ def _adjust_slack(body: pb.AdjustSlack) -> AdjustSlack:
     return AdjustSlack(body.site, body.version, _pane(body.pane), groups, _table(body.slacks, len(groups), "slacks"))
 
 
+def _zones(body: Any, groups: int, dimension: int) -> FloatArray:
+    if not body.zone_parts:
+        if body.zone_numbers:
+            raise UnfitError("its zones have no parts")
+        return np.empty((0, 0))
+    parts = list(body.zone_parts)
+    if len(parts) != groups or max(parts) > _PARTS_MOST:
+        raise UnfitError(f"{len(parts)} zones of up to {max(parts)} parts do not fit {groups} groups")
+    numbers = np.array(body.zone_numbers, dtype=np.float64)
+    sizes = [convex_size(count, dimension) - 1 for count in parts]
+    if len(numbers) != sum(sizes) or not _all_finite(numbers):
+        raise UnfitError(f"{len(numbers)} numbers do not make its zones")
+    zones = np.zeros((groups, 1 + max(sizes)))
+    begin = 0
+    for row, count, size in zip(zones, parts, sizes, strict=True):
+        row[0] = count
+        row[1 : 1 + size] = numbers[begin : begin + size]
+        begin += size
+    return zones
+
+
 def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
     groups = _groups(body)
     estimates = _table(body.estimates, len(groups), "estimates", nan=True)
     if body.sites == 0:
         raise UnfitError("it counts no site")
-    return NewEstimate(body.site, body.version, _pane(body.pane), body.sites, groups, estimates)
+    zones = _zones(body, len(groups), estimates.shape[1])
+    return NewEstimate(body.site, body.version, _pane(body.pane), body.sites, groups, estimates, zones)
 
 
 def _snapshot(body: pb.Snapshot) -> Snapshot:
@@ -254,7 +289,8 @@ def _snapshot(body: pb.Snapshot) -> Snapshot:
     if body.sites == 0:
         raise UnfitError("it counts no site")
     return Snapshot(
-        body.site, body.version, _pane(body.pane), body.sites, estimates, collected, slacks, everyone or None
+        body.site, body.version, _pane(body.pane), body.sites, estimates, collected, slacks, everyone or None,
+        _zones(body, len(collected.groups), estimates.shape[1]),
     )  # fmt: skip
 
 

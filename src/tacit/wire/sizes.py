@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.functions.tables import convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -71,6 +72,14 @@ def _doubles(array: FloatArray) -> int:
     return 1 + _varint(length) + length if length else 0
 
 
+def _zones(zones: FloatArray, dimension: int) -> int:
+    if not zones.size:
+        return 0
+    parts = zones[:, 0].astype(np.int64).tolist()
+    numbers = 8 * sum(convex_size(count, dimension) - 1 for count in parts)
+    return _nested(sum(map(_varint, parts))) + (_nested(numbers) if numbers else 0)
+
+
 def groups_size(groups: IntArray) -> int:
     """The bytes of a list of groups."""
     if len(groups) == 0:
@@ -118,7 +127,7 @@ def _adjust_slack(m: AdjustSlack) -> int:
 
 def _new_estimate(m: NewEstimate) -> int:
     head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane) + _unsigned(m.sites)
-    return head + groups_size(m.groups) + _doubles(m.estimates)
+    return head + groups_size(m.groups) + _doubles(m.estimates) + _zones(m.zones, m.estimates.shape[1])
 
 
 def _broadcast(m: Broadcast) -> int:
@@ -130,7 +139,8 @@ def _snapshot(m: Snapshot) -> int:
     head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane) + _unsigned(m.sites)
     slacks = _doubles(m.slacks) if m.slacks.any() else 0
     everyone = sum(_nested(_unsigned(site) + rows_size(rows)) for site, rows in m.everyone or ())
-    return head + _doubles(m.estimates) + rows_size(m.collected) + slacks + everyone
+    zones = _zones(m.zones, m.estimates.shape[1])
+    return head + _doubles(m.estimates) + rows_size(m.collected) + slacks + everyone + zones
 
 
 def _heartbeat(m: Heartbeat) -> int:

@@ -91,20 +91,24 @@ class AdjustSlack(_message.Message):
     def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., slacks: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class NewEstimate(_message.Message):
-    __slots__ = ("site", "version", "pane", "sites", "groups", "estimates")
+    __slots__ = ("site", "version", "pane", "sites", "groups", "estimates", "zone_parts", "zone_numbers")
     SITE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
     SITES_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     ESTIMATES_FIELD_NUMBER: _ClassVar[int]
+    ZONE_PARTS_FIELD_NUMBER: _ClassVar[int]
+    ZONE_NUMBERS_FIELD_NUMBER: _ClassVar[int]
     site: int
     version: int
     pane: int
     sites: int
     groups: Groups
     estimates: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., estimates: _Optional[_Iterable[float]] = ...) -> None: ...
+    zone_parts: _containers.RepeatedScalarFieldContainer[int]
+    zone_numbers: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., estimates: _Optional[_Iterable[float]] = ..., zone_parts: _Optional[_Iterable[int]] = ..., zone_numbers: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Broadcast(_message.Message):
     __slots__ = ("site", "origin", "version", "pane", "rows")
@@ -129,7 +133,7 @@ class Holding(_message.Message):
     def __init__(self, site: _Optional[int] = ..., rows: _Optional[_Union[Rows, _Mapping]] = ...) -> None: ...
 
 class Snapshot(_message.Message):
-    __slots__ = ("site", "version", "pane", "sites", "estimates", "collected", "slacks", "everyone")
+    __slots__ = ("site", "version", "pane", "sites", "estimates", "collected", "slacks", "everyone", "zone_parts", "zone_numbers")
     SITE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
@@ -138,6 +142,8 @@ class Snapshot(_message.Message):
     COLLECTED_FIELD_NUMBER: _ClassVar[int]
     SLACKS_FIELD_NUMBER: _ClassVar[int]
     EVERYONE_FIELD_NUMBER: _ClassVar[int]
+    ZONE_PARTS_FIELD_NUMBER: _ClassVar[int]
+    ZONE_NUMBERS_FIELD_NUMBER: _ClassVar[int]
     site: int
     version: int
     pane: int
@@ -146,7 +152,9 @@ class Snapshot(_message.Message):
     collected: Rows
     slacks: _containers.RepeatedScalarFieldContainer[float]
     everyone: _containers.RepeatedCompositeFieldContainer[Holding]
-    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., estimates: _Optional[_Iterable[float]] = ..., collected: _Optional[_Union[Rows, _Mapping]] = ..., slacks: _Optional[_Iterable[float]] = ..., everyone: _Optional[_Iterable[_Union[Holding, _Mapping]]] = ...) -> None: ...
+    zone_parts: _containers.RepeatedScalarFieldContainer[int]
+    zone_numbers: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., estimates: _Optional[_Iterable[float]] = ..., collected: _Optional[_Union[Rows, _Mapping]] = ..., slacks: _Optional[_Iterable[float]] = ..., everyone: _Optional[_Iterable[_Union[Holding, _Mapping]]] = ..., zone_parts: _Optional[_Iterable[int]] = ..., zone_numbers: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ("site", "number", "closed", "silent", "version")

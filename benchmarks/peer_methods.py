@@ -12,6 +12,7 @@ from benchmarks.peer_streams import PeerStream
 from tacit.functions.curvature import Curves
 from tacit.functions.goals import Track
 from tacit.functions.monitor import Monitor
+from tacit.functions.shapes import Feasible
 from tacit.functions.tracking import TrackZones
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Reply, Request, Rows
@@ -55,8 +56,8 @@ def recentring(stream: PeerStream) -> Result:
     """Ours: proved zones, centres that move."""
     vectors, truth, result = stream.vectors, truths(stream), Result()
     _, n, d = vectors.shape
-    known = [stream.name in ("kld", "entropy")] * d  # shares of a histogram
-    hub = Recentring(TrackZones(stream.expression, stream.within, d, nonnegative=known), vectors[0])
+    known = Feasible((stream.name in ("kld", "entropy"),) * d)  # shares of a histogram
+    hub = Recentring(TrackZones(Track(stream.expression, stream.within), d, known, lopsided=True), vectors[0])
     sites = Roamers(vectors[0])
     sites.told(hub.zone, hub.scales.copy())
     result.say(n, d)

@@ -105,7 +105,9 @@ def test_a_tracked_value_stays_between_its_bounds(name: str, seed: int) -> None:
     maker = ZoneMaker(All((ask(f, low, FEASIBLE), ask(f, high, FEASIBLE))), 4, FEASIBLE)
     within = float(10.0 ** dice.uniform(-2, 0.3))
     costs = Costs(refreshes=float(10.0 ** dice.uniform(-3, 1)), messages=8.0)
-    zone = best_split(maker, at, here, within, dice.normal(size=(6, 4)), costs, boxes(dice), int(dice.choice([1, 8])))
+    above = float(dice.uniform(0.1, 1.9))
+    bounds = [(here - (2.0 - above) * within, here + above * within), (here - within, here + within)]
+    zone = best_split(maker, at, bounds, dice.normal(size=(6, 4)), costs, boxes(dice), int(dice.choice([1, 8])))
     if zone is None:
         return
     assert zone.covers(at)

@@ -12,13 +12,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from tacit.functions.monitor import CENTRED
+from tacit.protocols.broadcast import Cascade
 from tacit.protocols.messages import Message
 from tacit.protocols.settlement import Settlement
 from tacit.protocols.site import TRANSITIONS as SITE_TRANSITIONS
 from tacit.protocols.site import Site
+from tacit.protocols.threshold import Balancer
 from tacit.vocabulary import State
 from tacit.wire import decode, encode
-from tests.protocols.watches import balancer, cascade, sum_above
+from tests.protocols.watches import balancer, cascade, recentrer, sum_above
 
 SITES = 3
 THRESHOLD = 10.0
@@ -36,14 +39,21 @@ class Interleavings(RuleBasedStateMachine):
         self.held: dict[tuple[int, int], tuple[int, int]] = {}  # (site, pane): (sum, weight)
         self.judged = 0
 
-    @initialize(broadcast=st.booleans(), weighted=st.booleans(), margin=st.sampled_from([0.0, 4.0]))
-    def begin(self, broadcast: bool, weighted: bool, margin: float) -> None:
-        self.weighted, self.margin = weighted, margin
-        make = cascade if broadcast else balancer
-        resolver = make(SITES, weighted=weighted, threshold=THRESHOLD, margin=margin)
+    @initialize(
+        kind=st.sampled_from(["balance", "broadcast", "recentre"]),
+        weighted=st.booleans(),
+        margin=st.sampled_from([0.0, 4.0]),
+    )
+    def begin(self, kind: str, weighted: bool, margin: float) -> None:
+        recentres = kind == "recentre"
+        self.weighted, self.margin = weighted and not recentres, margin
+        resolver: Balancer | Cascade = recentrer(SITES, threshold=THRESHOLD, margin=margin)
+        if not recentres:
+            make = cascade if kind == "broadcast" else balancer
+            resolver = make(SITES, weighted=weighted, threshold=THRESHOLD, margin=margin)
         self.settlement = Settlement(resolver, expected=SITES)
-        monitor = sum_above(THRESHOLD, margin)
-        self.sites = [Site(site, monitor, 1, weighted=weighted) for site in range(SITES)]
+        monitor = sum_above(THRESHOLD, margin, CENTRED if recentres else "ball")
+        self.sites = [Site(site, monitor, 1, weighted=self.weighted, recentres=recentres) for site in range(SITES)]
         for site in self.sites:
             self.post(COORDINATOR, (site.hello(),))
 

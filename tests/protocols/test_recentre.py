@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tacit.functions.evaluate import value
 from tacit.functions.expressions import Expression, Unary, Variable
+from tacit.functions.goals import Track
 from tacit.functions.tracking import FOLLOW, STAY, TrackZones
 from tacit.protocols.recentre import Recentring, Roamers
 
@@ -26,10 +27,16 @@ class Story:
     """Sites and their coordinator; every step is judged."""
 
     def __init__(
-        self, f: Expression, within: float, start: np.ndarray, kinds: tuple[str, ...] = (FOLLOW, STAY)
+        self,
+        f: Expression,
+        within: float,
+        start: np.ndarray,
+        kinds: tuple[str, ...] = (FOLLOW, STAY),
+        *,
+        lopsided: bool = False,
     ) -> None:
         self.f, self.within = f, within
-        self.hub = Recentring(TrackZones(f, within, start.shape[1], kinds=kinds), start)
+        self.hub = Recentring(TrackZones(Track(f, within), start.shape[1], kinds=kinds, lopsided=lopsided), start)
         self.sites = Roamers(start)
         self.messages = 2 * len(start)
         self.tell()
@@ -84,7 +91,8 @@ def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.
 def test_every_answer_is_within_its_error(name: str, kind: str, zones: tuple[str, ...], seed: int) -> None:
     dice = np.random.default_rng(seed)
     vectors = streams(kind, dice, sites=int(dice.integers(1, 8)), steps=60)
-    story = Story(FUNCTIONS[name], float(10.0 ** dice.uniform(-2, 0.5)), vectors[0], zones)
+    within, lopsided = float(10.0 ** dice.uniform(-2, 0.5)), bool(dice.random() < 0.5)
+    story = Story(FUNCTIONS[name], within, vectors[0], zones, lopsided=lopsided)
     for number, each in enumerate(vectors[1:], 1):
         story.step(number, each)
 

@@ -6,21 +6,22 @@ import numpy as np
 
 from tacit.functions.expressions import Variable
 from tacit.functions.goals import Comparison
-from tacit.functions.monitor import Monitor
+from tacit.functions.monitor import CENTRED, Monitor
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.centres import Recentrer
 from tacit.protocols.messages import Message, Reply, Request, Rows
 from tacit.protocols.policies import LeastRecentlyUsed, Policy
 from tacit.protocols.threshold import Balancer
 
-__all__ = ["answer", "balancer", "cascade", "rows", "sum_above", "talk"]
+__all__ = ["answer", "balancer", "cascade", "recentrer", "rows", "sum_above", "talk"]
 
 NO_WEIGHTS = np.empty(0)
 
 
-def sum_above(threshold: float = 10.0, margin: float = 0.0) -> Monitor:
+def sum_above(threshold: float = 10.0, margin: float = 0.0, zone: str = "ball") -> Monitor:
     """One statistic; is its total (or, with weights, its mean) above the threshold?"""
-    return Monitor(Comparison(Variable(0), ">", threshold, margin), (Variable(0),), 1)
+    return Monitor(Comparison(Variable(0), ">", threshold, margin), (Variable(0),), 1, zone=zone)
 
 
 def rows(*values: float, groups: list[int] | None = None, weights: list[float] | None = None) -> Rows:
@@ -44,6 +45,12 @@ def cascade(sites: int, *, groups: int = 1, weighted: bool = False, **goal: floa
     """A cascade over sums (or weighted means) of one statistic."""
     monitor = sum_above(**goal)
     return Cascade(monitor, monitor.zones(groups), Books(sites, groups, 1, weighted=weighted))
+
+
+def recentrer(sites: int, *, groups: int = 1, **goal: float) -> Recentrer:
+    """A recentrer over sums of one statistic."""
+    monitor = sum_above(**goal, zone=CENTRED)
+    return Recentrer(monitor, monitor.zones(groups), Books(sites, groups, 1), LeastRecentlyUsed(sites, groups))
 
 
 def answer(request: Request, held: Rows) -> Reply:

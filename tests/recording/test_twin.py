@@ -37,7 +37,7 @@ def test_same_messages(seed: int, threshold: float) -> None:
     plan = parse_watch(WATCH.format(threshold=threshold))
     names = [statistic.name for statistic in plan.statistics]
     assert names == ["sum(a)", "count(a)", "sum(b)", "count(b)"]
-    replay = replay_recording(plan, recording, policy="lru", verify=True)
+    replay = replay_recording(plan, recording, policy="lru", zone="ball", verify=True)
     assert (replay.report.missed, replay.report.spurious) == (0, 0)
     scale = physical_plan(plan, recording).scale
     twin = Twin(Ratio(threshold, tuple(scale.tolist())), len(recording.sites), 12 * HOUR_US)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.functions.monitor import CENTRED
 from tacit.protocols.policies import POLICIES
 from tacit.transport import Faults, Outage, Partition, SimulatedNetwork, Simulation, Stay, Timing
 from tacit.wire import COORDINATOR
@@ -46,8 +47,12 @@ def schedule_of(seed: int, *, panes: int = PANES, churn: bool = True) -> Schedul
     """The schedule that this seed stands for."""
     rng = np.random.default_rng(seed)
     sites = int(rng.integers(2, 6))
-    watch = make_watch(SHAPES[int(rng.integers(len(SHAPES)))], rng, sites=sites, panes=panes)
+    shape = SHAPES[int(rng.integers(len(SHAPES)))]
+    recentres = seed % 4 == 1 and not shape.weighted
+    zone = CENTRED if recentres else "auto" if seed % 4 == 3 else "ball"
+    watch = make_watch(shape, rng, sites=sites, panes=panes, zone=zone)
     protocol = "coordinator" if rng.random() < 0.65 else "broadcast"
+    protocol = "recentre" if recentres else protocol
     policy = str(rng.choice(POLICIES))
     jitter = float(rng.choice([0.05, 0.3, 1.5]))
     timing = Timing(jitter=jitter, lease=4.0)

@@ -102,7 +102,7 @@ SHAPES = (
 )  # fmt: skip
 
 
-def make_watch(shape: Shape, rng: np.random.Generator, *, sites: int, panes: int) -> Watch:
+def make_watch(shape: Shape, rng: np.random.Generator, *, sites: int, panes: int, zone: str = "ball") -> Watch:
     """A watch of this shape with its threshold in the middle of what happens, so that it is crossed."""
     integer = bool(rng.random() < 0.7)
     margin = float(rng.choice([0.0, 0.0, 0.5, 2.0]))
@@ -116,7 +116,7 @@ def make_watch(shape: Shape, rng: np.random.Generator, *, sites: int, panes: int
     goal = shape.goal(round(middle * 4) / 4 if integer else middle, margin)
     monitor = Monitor(
         goal, (shape.expression,), len(shape.statistics),
-        nonnegative=np.array(shape.nonnegative or [False] * len(shape.statistics)), moments=shape.moments,
+        nonnegative=np.array(shape.nonnegative or [False] * len(shape.statistics)), moments=shape.moments, zone=zone,
     )  # fmt: skip
     return Watch(shape.name, goal, monitor, streams, integer)
 

@@ -25,7 +25,7 @@ from tacit.functions.polynomials import Polynomial, degree_of
 from tacit.functions.questions import ask, ask_condition
 from tacit.functions.shapes import Feasible, Question, questions_of
 
-__all__ = ["degree", "kind_of", "means_form", "substitute", "variables"]
+__all__ = ["degree", "kind_of", "means_form", "opaques", "substitute", "variables"]
 
 ANY_DEGREE = float("inf")  # the number 0 is homogeneous of every degree
 
@@ -53,6 +53,12 @@ def variables(expression: Expression) -> frozenset[int]:
     if isinstance(expression, Variable):
         return frozenset({expression.index})
     return frozenset().union(*(variables(part) for part in children(expression)))
+
+
+def opaques(expression: Expression) -> list[Opaque]:
+    """The Python functions in the expression, as often as they stand there."""
+    inner = [found for part in children(expression) for found in opaques(part)]
+    return [expression, *inner] if isinstance(expression, Opaque) else inner
 
 
 def substitute(expression: Expression, replacements: Mapping[int, Expression]) -> Expression:

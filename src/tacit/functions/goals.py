@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tacit.functions.expressions import Expression
+from tacit.vocabulary.arrays import FloatArray
 
 __all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Track", "comparisons", "map_goal"]
 
@@ -49,6 +52,19 @@ class Track:
     expression: Expression
     within: float
     percent: bool = False
+
+    def right_for(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and greatest values that these answers are right for.
+
+        >>> from tacit.functions.expressions import Variable
+        >>> Track(Variable(0), within=25.0, percent=True).right_for(np.array([100.0]))
+        (array([80.]), array([133.33333333]))
+        """
+        if not self.percent:
+            return answers - self.within, answers + self.within
+        share = self.within / 100.0
+        near, far = answers / (1.0 + share), answers / (1.0 - share)
+        return np.minimum(near, far), np.maximum(near, far)
 
 
 Condition = Comparison | AllOf | AnyOf

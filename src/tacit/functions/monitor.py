@@ -31,17 +31,32 @@ from tacit.functions.expressions import Expression, Opaque
 from tacit.functions.form_arrays import Space, form_size
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition, Goal, Track, comparisons
 from tacit.functions.questions import ask, ask_condition
+from tacit.functions.roaming import RoamingZone
 from tacit.functions.shapes import All, Ask, Question
+from tacit.functions.splitting import SplitZone
 from tacit.functions.statistics import Moment
-from tacit.functions.tables import REJECT, STATE_ANCHORS, STATE_BOUND, STATE_CONVEX, TRAIL, Tables, Zones
+from tacit.functions.tables import (
+    NORMED,
+    REJECT,
+    STATE_ANCHORS,
+    STATE_BOUND,
+    STATE_CONVEX,
+    TRAIL,
+    Tables,
+    Zones,
+    convex_size,
+)
+from tacit.functions.tracking import Told, TrackZones
 from tacit.functions.watch_tables import TableBuilder
-from tacit.functions.zone_rows import ZoneRows
+from tacit.functions.zone_rows import ZoneRows, convex_row, nothing_row, roaming_row
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["Monitor", "Tables", "Zones"]
+__all__ = ["CENTRED", "Monitor", "Tables", "Zones"]
 
 NOT_MET, MET, UNKNOWN = 0, 1, 2
+CENTRED = "centred"  # the kind of zones that recentring has (protocols/centres.py)
+_CENTRED_MOST = 48  # dimensions
 _CONVEX_MOST = 256  # groups refreshed at once; making the zones of more would take long
 
 
@@ -75,9 +90,14 @@ class Monitor:
         else:
             asked = {side: ask_condition(goal, bool(side), feasible) for side in (NOT_MET, MET)}
             entry = (self._builder.add(asked[NOT_MET]), self._builder.add(asked[MET]), REJECT)
-        makers = {} if zone == "ball" else {side: ZoneMaker(each, dimension, feasible) for side, each in asked.items()}
-        self._rows = ZoneRows(zone, makers, self.scale)
-        self._builder.convex_parts = self._rows.parts
+        makers = {side: ZoneMaker(each, dimension, feasible) for side, each in asked.items()}
+        self.centred: TrackZones | None = None
+        width = 1
+        if zone == CENTRED and dimension <= _CENTRED_MOST:
+            self.centred = TrackZones(goal, dimension, feasible, plain=True)
+            width = max(convex_size(self.centred.parts_most, dimension), convex_size(NORMED + 2, dimension))
+        self._rows = ZoneRows(zone, {} if zone in ("ball", CENTRED) else makers, self.scale, width)
+        self._builder.convex_width = self._rows.width
         self.tables: Tables = self._builder.tables(entry)
         self._programs = self._builder.compiled
         for opaque, _ in self._programs.opaques:
@@ -99,10 +119,20 @@ class Monitor:
         """The kinds of zones that were made so far, most often made first."""
         return tuple(kind for kind, _ in self._rows.used.most_common()) or ("ball",)
 
+    def put_centred(self, zones: Zones, group: int, told: Told) -> None:
+        """The group, whose estimate is known, has a zone for recentring."""
+        zone = told.zone
+        if isinstance(zone, SplitZone):
+            row = convex_row(zone.whole, self.scale, 1.0 - zone.share)
+        else:
+            row = roaming_row(zone, self.scale) if isinstance(zone, RoamingZone) else nothing_row()
+        self._rows.put(self.tables, zones, np.array([group]), row[None])
+        self._rows.used[told.kind] += 1
+
     @property
     def plain(self) -> bool:
         """May ``move`` (_kernels.py) be used: no margins, and only answer, signs and radius depend on the estimate?"""
-        programs = any(node.program >= 0 for node in self._builder.nodes) or self._rows.makers
+        programs = any(node.program >= 0 for node in self._builder.nodes) or self._rows.width > 1
         moving = isinstance(self.goal, Track) or self._moving or self._builder.dishes or self._programs.anchors
         return not (programs or moving) and all(each.margin == 0.0 for each in comparisons(self.goal))
 
@@ -179,7 +209,7 @@ class Monitor:
         zones.estimate[groups] = estimates
         zones.answer[groups] = self.answers(estimates)
         bounds, signs, forms, anchors = self.tables.nodes[0, STATE_BOUND : STATE_ANCHORS + 1]
-        sides = _track_bounds(self.goal, self.tracked(estimates)) if isinstance(self.goal, Track) else None
+        sides = self.goal.right_for(self.tracked(estimates)) if isinstance(self.goal, Track) else None
         zones.state[groups, bounds + 1 : bounds + 1 + len(self._bounds)] = self._bounds
         for k in self._moving:
             question = self._builder.nodes[k].question
@@ -265,15 +295,6 @@ def _steepness(opaque: Opaque, arguments: Sequence[FloatArray]) -> FloatArray:
             square += np.fmax(slopes[0], slopes[1]) ** 2
         steepest = np.fmax(steepest, np.sqrt(square))
     return 2.0 * steepest
-
-
-def _track_bounds(goal: Track, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The values that the answer ``at`` is right for."""
-    if not goal.percent:
-        return at - goal.within, at + goal.within
-    share = goal.within / 100.0
-    near, far = at / (1.0 + share), at / (1.0 - share)
-    return np.minimum(near, far), np.maximum(near, far)
 
 
 def _kleene(goal: Condition, x: FloatArray) -> NDArray[np.int8]:

@@ -34,7 +34,6 @@ _SLACK = 1e-6  # of r, for the inverse of B
 _OUTSIDE = 0.3  # the share of the box in which the Hessian is bounded that is left to e
 _THICK = 0.05  # B is at least this part of its mean in every direction: slopes turn in others than foreseen
 _ROUNDED = 1e-6  # and this part of the slope, which is known only up to rounding
-_SPLITS = (0.5, 0.75, 1.0, 1.25, 1.5)
 _REACHES = 2.0 ** np.arange(-3.0, 6.0, 0.5)
 
 
@@ -171,15 +170,13 @@ def best_zone(
         zone = RoamingZone(
             slope, above, below, *turn, 0.0, within, within, (1.0 - _OUTSIDE) * size * spread, low, high, pieces
         )  # fmt: skip
-        for split in _SPLITS:
-            sided = replace(zone, up=within * split, down=within * (2.0 - split))
-            typical = _middle(sided.distances(moves))
-            for reach in _REACHES * typical:
-                tried = replace(sided, reach=float(reach))
-                radius = _middle(tried.distances(moves))
-                cost = costs.of(radius, float(reach))
-                if best is None or cost < best[0]:
-                    best = cost, replace(tried, radius=radius)
+        typical = _middle(zone.distances(moves))
+        for reach in _REACHES * typical:
+            tried = replace(zone, reach=float(reach))
+            radius = _middle(tried.distances(moves))
+            cost = costs.of(radius, float(reach))
+            if best is None or cost < best[0]:
+                best = cost, replace(tried, radius=radius)
     return None if best is None else best[1]
 
 

@@ -23,7 +23,6 @@ from tacit.vocabulary.arrays import BoolArray, FloatArray
 
 __all__ = ["SplitZone", "best_split"]
 
-SPLITS = (1.0, 0.75, 1.25, 0.5, 1.5, 0.2, 1.8)  # how much of twice the error is left above the value, in errors
 _LEAST, _MOST = 0.02, 0.9  # the share of e
 
 
@@ -71,21 +70,22 @@ class SplitZone:
 def best_split(
     maker: ZoneMaker,
     at: FloatArray,
-    value: float,
-    within: float,
+    bounds: Iterable[tuple[float, float]],
     moves: FloatArray,
     costs: Costs,
     boxes: Iterable[FloatArray] = (),
     pieces: int = 1,
 ) -> SplitZone | None:
-    """The cheapest zone in which the value stays in an interval of twice the error around it; None without a proof."""
+    """The cheapest zone in which the value stays between one of these bounds; None where none is proved.
+
+    The bounds of a condition are its own: what is given is not looked at then.
+    """
     best: tuple[float, SplitZone] | None = None
     ratio = costs.messages * costs.refreshes / max(costs.reports, 1e-300)
     share = 1.0 - 1.0 / (1.0 + ratio ** (1.0 / (costs.decay + 1.0)))
     share = float(np.clip(share, _LEAST, _MOST))
     boxes = list(boxes)
-    for split in SPLITS:
-        low, high = value - within * (2.0 - split), value + within * split
+    for low, high in bounds:
         whole = maker.best(at, (low, high), moves, boxes, pieces)
         if whole is None:
             continue

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
-__all__ = ["Tables", "Zones", "convex_size"]
+__all__ = ["NORMED", "NOTHING", "Tables", "Zones", "convex_size"]
 
 # Columns of a question (a row of Tables.nodes)
 (QUESTION, ON_TRUE, ON_FALSE, STRICT, LENIENT, FORM, FACTOR_FIRST, FACTOR_LAST, ABOVE, PART_FIRST, PART_LAST, LINEAR,
@@ -41,10 +41,15 @@ class Tables(NamedTuple):
     )
 
 
-def convex_size(parts: int, dimension: int) -> int:
-    """How many numbers a convex zone of so many parts takes (_kernels_convex.py); without parts just one, a 0."""
-    d = dimension
-    return 1 + (2 * d + parts * (1 + 2 * d + d * d) if parts else 0)
+NOTHING, NORMED = 64, 128  # zones in which only the estimate is, and those with a norm beside their parts
+
+
+def convex_size(code: int, dimension: int) -> int:
+    """How many numbers a convex zone takes whose first number is this (_kernels_convex.py)."""
+    d, parts = dimension, code % NORMED
+    if parts in (0, NOTHING):
+        return 1
+    return 1 + 2 * d + parts * (1 + 2 * d + d * d) + (d * d if code >= NORMED else 0)
 
 
 TRAIL = 9  # questions whose proof may become a shortcut, and their number

@@ -1,4 +1,4 @@
-"""Zones of a tracked expression for recentring: one that follows the estimate, one that stays, and which is cheaper.
+"""Zones for recentring: one that follows the estimate, one that stays, and which is cheaper.
 
 Both are proved (roaming.py, splitting.py). What they will cost is learned from what happened since the last zone was
 told: how often sites reported, and how far the estimate went, measured against both kinds.
@@ -6,7 +6,6 @@ told: how often sites reported, and how far the estimate went, measured against 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -14,22 +13,24 @@ import numpy as np
 
 from tacit.functions.convex import ZoneMaker
 from tacit.functions.curvature import Curves
-from tacit.functions.expressions import Expression
-from tacit.functions.questions import ask
+from tacit.functions.goals import Goal, Track
+from tacit.functions.questions import ask, ask_condition
 from tacit.functions.roaming import Costs, RoamingZone, best_zone
-from tacit.functions.shapes import All, Feasible, Question
+from tacit.functions.shapes import All, Ask, Feasible, Question
 from tacit.functions.splitting import SplitZone, best_split
+from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.vocabulary.arrays import BoolArray, FloatArray
 
-__all__ = ["Learned", "TrackZones", "TrackedZone"]
+__all__ = ["EACH", "FOLLOW", "SAY_ALL", "STAY", "Learned", "Told", "TrackZones", "TrackedZone"]
 
-FOLLOW, STAY = "follow", "stay"
+FOLLOW, STAY, EACH = "follow", "stay", "each"  # in the last every change is said
 _WIDE = 2.0 ** np.arange(-10.0, 8.0)
 _NEAR = 2.0 ** np.arange(-2.0, 2.5, 0.5)
 _TINY = (1e-3, 1e-6, 1e-9)  # what boxes are shrunk by where none is proved
 _PIECES = {1: 16, 2: 16, 3: 16, 4: 8, 5: 8, 6: 4}
 _IDLE = 0.3  # of its reach the estimate is taken to have gone, at least
 _TRIED = 0.3  # the weight of the last period in what is learned
+_ABOVE = (1.0, 0.75, 1.25, 0.5, 1.5, 0.2, 1.8)  # how much of twice the error is left above the value, in errors
 
 
 class TrackedZone(Protocol):
@@ -54,6 +55,7 @@ class Learned:
     reports: float = 1.0
     refreshes: dict[str, float] = field(default_factory=lambda: {FOLLOW: 0.05, STAY: 0.05})
     tried: bool = False
+    sizes: dict[str, float] = field(default_factory=dict)  # of the boxes in which zones were last proved
 
     def costs(self, kind: str) -> Costs:
         """For one kind of zone."""
@@ -76,43 +78,79 @@ class Told:
     cost: float
 
     @property
-    def zone(self) -> RoamingZone | SplitZone:
-        return self.zones[self.kind]
+    def zone(self) -> RoamingZone | SplitZone | StillZone:
+        return STILL if self.kind == EACH else self.zones[self.kind]
+
+
+class StillZone:
+    """Nobody may move: every change is said, and the estimate is the truth."""
+
+    radius = reach = 0.0
+
+    def contains(self, moves: FloatArray) -> BoolArray:
+        """Is each move (k, d) none?"""
+        return np.asarray(~moves.any(axis=1))
+
+    def distances(self, directions: FloatArray) -> FloatArray:
+        """How many times each direction (k, d) may be gone."""
+        return np.zeros(len(directions))
+
+
+STILL = StillZone()
+SAY_ALL = Told({}, EACH, 0.0)
 
 
 class TrackZones:
-    """Zones for one expression that is tracked within an error."""
+    """Zones for one goal: an expression that is tracked, or a condition, whose answer stays while its zone does.
+
+    ``lopsided`` lets the error reach further to one side than to the other, and the answer be in the middle; else the
+    answer is the value at an estimate. ``plain`` takes only zones that are rows of numbers (zone_rows.py).
+    """
 
     def __init__(
         self,
-        expression: Expression,
-        within: float,
+        goal: Goal,
         dimension: int,
-        nonnegative: Sequence[bool] | None = None,
+        feasible: Feasible | None = None,
         kinds: tuple[str, ...] = (FOLLOW, STAY),
+        *,
+        lopsided: bool = False,
+        plain: bool = False,
     ) -> None:
-        self.expression, self.within, self.kinds = expression, within, kinds
-        self.curves = Curves(expression)
-        feasible = Feasible(tuple(nonnegative) if nonnegative is not None else (False,) * dimension)
-        low, high = Question(True, False, False, 0, None), Question(False, False, False, 1, None)
-        asked = All((ask(expression, low, feasible), ask(expression, high, feasible)))
-        self._maker = ZoneMaker(asked, dimension, feasible)
+        self.goal, self._lopsided, self._plain = goal, lopsided, plain
+        feasible = feasible or Feasible((False,) * dimension)
+        asked: dict[int, Ask]
+        if isinstance(goal, Track):
+            low, high = Question(True, False, False, 0, None), Question(False, False, False, 1, None)
+            asked = {MET: All((ask(goal.expression, low, feasible), ask(goal.expression, high, feasible)))}
+            self.curves = Curves(goal.expression)
+            self.kinds = (STAY,) if goal.percent else kinds
+        else:
+            asked = {side: ask_condition(goal, bool(side), feasible) for side in (NOT_MET, MET)}
+            self.kinds = (STAY,)
+        self._makers = {side: ZoneMaker(each, dimension, feasible) for side, each in asked.items()}
         self._pieces = _PIECES.get(dimension, 1)
-        self._sizes: dict[str, float] = {}
+
+    @property
+    def parts_most(self) -> int:
+        """How many parts a zone can have."""
+        return max(2, *(maker.parts_most() for maker in self._makers.values()))
 
     def value(self, at: FloatArray) -> float:
-        """f at a point."""
+        """The tracked expression at a point."""
         return float(self.curves.values(at[None])[0])
 
     def answer(self, told: Told, estimate: FloatArray) -> float:
-        """What is said of f, within the error of the truth."""
+        """What is said of a tracked expression, within the error of the truth."""
         zone = told.zone
-        return (zone.low + zone.high) / 2.0 if isinstance(zone, SplitZone) else self.value(estimate) + zone.offset
+        return (zone.low + zone.high) / 2.0 if isinstance(zone, SplitZone) else self.value(estimate)
 
     def covers(self, told: Told, estimate: FloatArray) -> bool:
         """Is the answer proved with this estimate?"""
         zone = told.zone
-        return zone.covers(estimate) if isinstance(zone, SplitZone) else zone.covers(self.curves, estimate)
+        if isinstance(zone, RoamingZone):
+            return zone.covers(self.curves, estimate)
+        return zone.covers(estimate) if isinstance(zone, SplitZone) else True
 
     def gone(self, zone: RoamingZone | SplitZone, estimate: FloatArray) -> float:
         """How much of its reach the estimate has used."""
@@ -121,6 +159,8 @@ class TrackZones:
 
     def measured(self, told: Told, learned: Learned, estimate: FloatArray, reports: int, time: int) -> Learned:
         """What a period has taught, in which so many reports came in so much time and the estimate ended here."""
+        if told.kind == EACH:
+            return learned
         time = max(1, time)
         decay = learned.costs(told.kind).decay
         refreshes = {
@@ -129,16 +169,22 @@ class TrackZones:
         weight = _TRIED if learned.tried else 1.0
         return learned.updated(weight, reports / time * told.zone.radius**decay, refreshes)
 
-    def best(self, at: FloatArray, moves: FloatArray, learned: Learned) -> Told | None:
-        """The cheapest zone of each kind, and the cheaper of both in use; None where there is none."""
+    def best(self, at: FloatArray, moves: FloatArray, learned: Learned, side: int = MET) -> Told | None:
+        """The cheapest zone of each kind, and the cheaper of both in use; None where there is none.
+
+        ``side`` is the answer that a condition has there.
+        """
+        maker = self._makers.get(side)
+        if maker is None or not np.isfinite(at).all():
+            return None
         spread = np.sqrt(np.square(moves).mean(axis=0))
         spread = spread + 1e-3 * np.sqrt(np.square(spread).mean()) + 1e-300
         zones: dict[str, RoamingZone | SplitZone] = {}
         for kind in self.kinds:
-            sizes = _WIDE if kind not in self._sizes else self._sizes[kind] * _NEAR
-            zone = self._one(kind, at, moves, spread, learned, sizes)
+            sizes = _WIDE if kind not in learned.sizes else learned.sizes[kind] * _NEAR
+            zone = self._one(kind, maker, at, moves, spread, learned, sizes)
             for shrink in _TINY:
-                zone = zone or self._one(kind, at, moves, spread, learned, _WIDE * shrink)
+                zone = zone or self._one(kind, maker, at, moves, spread, learned, _WIDE * shrink)
             if zone is not None:
                 zones[kind] = zone
         if not zones:
@@ -148,17 +194,34 @@ class TrackZones:
         return Told(zones, kind, found[kind])
 
     def _one(
-        self, kind: str, at: FloatArray, moves: FloatArray, spread: FloatArray, learned: Learned, sizes: FloatArray
-    ) -> RoamingZone | SplitZone | None:
+        self, kind: str, maker: ZoneMaker, at: FloatArray, moves: FloatArray, spread: FloatArray, learned: Learned,
+        sizes: FloatArray,
+    ) -> RoamingZone | SplitZone | None:  # fmt: skip
         costs = learned.costs(kind)
         zone: RoamingZone | SplitZone | None
         if kind == FOLLOW:
-            zone = best_zone(self.curves, at, self.within, moves, costs, sizes, self._pieces)
+            assert isinstance(self.goal, Track)
+            zone = best_zone(self.curves, at, self.goal.within, moves, costs, sizes, self._pieces)
             corners = None if zone is None else (zone.low, zone.high)
         else:
             boxes = [size * spread for size in sizes]
-            zone = best_split(self._maker, at, self.value(at), self.within, moves, costs, boxes, self._pieces)
+            zone = best_split(maker, at, self._bounds(at), moves, costs, boxes, self._pieces)
+            if zone is not None and self._plain and any(part.kept is not None for part in zone.whole.parts):
+                return None
             corners = None if zone is None else (zone.whole.low, zone.whole.high)
+        if zone is None or not zone.radius > 0.0:
+            return None
         if corners is not None and np.isfinite(corners[1] - corners[0]).all():
-            self._sizes[kind] = float(((corners[1] - corners[0]) / 2.0 / spread).max())
+            learned.sizes[kind] = float(((corners[1] - corners[0]) / 2.0 / spread).max())
         return zone
+
+    def _bounds(self, at: FloatArray) -> list[tuple[float, float]]:
+        """Between which a tracked value may stay, one after the other to be tried."""
+        if not isinstance(self.goal, Track):
+            return [(0.0, 0.0)]
+        here = self.value(at)
+        if self.goal.percent or not self._lopsided:
+            low, high = self.goal.right_for(np.array([here]))
+            return [(float(low[0]), float(high[0]))]
+        within = self.goal.within
+        return [(here - within * (2.0 - above), here + within * above) for above in _ABOVE]

@@ -34,7 +34,6 @@ from tacit.functions.tables import (
     MOMENT_LAST,
     REJECT,
     Tables,
-    convex_size,
 )
 from tacit.vocabulary.arrays import FloatArray
 
@@ -71,7 +70,7 @@ class TableBuilder:
     programs: list[Expression] = field(default_factory=list)
     dishes: list[Dish] = field(default_factory=list)
     dynamic_forms: int = 0
-    convex_parts: int = 0  # that a group's convex zone may have
+    convex_width: int = 1  # the numbers of a group's convex zone, at most
     state_size: int = 0
     monotone: bool = True
 
@@ -254,7 +253,7 @@ class TableBuilder:
             )  # fmt: skip
         widths = (
             1 + len(self.nodes), len(self.factor_forms), self.dynamic_forms * size, self.compiled.anchors,
-            self.shortcut_size(), convex_size(self.convex_parts, d),
+            self.shortcut_size(), self.convex_width,
         )  # fmt: skip
         starts = [0, *np.cumsum(widths).tolist()]
         self.state_size = starts[-1]

@@ -17,11 +17,12 @@ import numpy as np
 
 from tacit.functions._kernels import inside_many
 from tacit.functions.convex import ConvexZone, ZoneMaker
-from tacit.functions.tables import STATE_CONVEX, STATE_SHORTCUT, Tables, Zones, convex_size
+from tacit.functions.roaming import RoamingZone
+from tacit.functions.tables import NORMED, NOTHING, STATE_CONVEX, STATE_SHORTCUT, Tables, Zones, convex_size
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import ProtocolError
 
-__all__ = ["ZONE_KINDS", "ZoneRows"]
+__all__ = ["ZONE_KINDS", "ZoneRows", "convex_row", "nothing_row", "roaming_row"]
 
 ZONE_KINDS = ("auto", "ball", "curvature", "halfspace", "region")
 DIMENSION_MOST = 16  # beyond it a zone's matrices are large, and balls are cheaper to ask
@@ -35,12 +36,13 @@ _ENDLESS = 1e308
 class ZoneRows:
     """Writes the convex zones of a watch's groups."""
 
-    def __init__(self, kind: str, makers: dict[int, ZoneMaker], scale: FloatArray) -> None:
+    def __init__(self, kind: str, makers: dict[int, ZoneMaker], scale: FloatArray, width: int = 1) -> None:
         self.kind, self.scale = kind, scale
         d = len(scale)
         fits = d <= DIMENSION_MOST and all(maker.parts_most() <= PARTS_MOST for maker in makers.values())
         self.makers = makers if kind != "ball" and fits else {}
         self.parts = max((maker.parts_most() for maker in self.makers.values()), default=0)
+        self.width = max(width, convex_size(self.parts, d))  # numbers that a zone may have
         ways = np.concatenate([np.eye(d), np.ones((1, d)), 1.0 - 2.0 * np.eye(d)]) if d > 1 else np.eye(1)
         self._ways = np.concatenate([ways, -ways])
         self._pieces = 16 if d <= 3 else 1
@@ -81,14 +83,16 @@ class ZoneRows:
     def rows(self, tables: Tables, zones: Zones, groups: IntArray) -> FloatArray:
         """The zones of these groups as they are told to others: (k, numbers), or (0, 0) where all have balls."""
         at, d = int(tables.nodes[0, STATE_CONVEX]), len(self.scale)
-        most = int(zones.state[groups, at].max(initial=0.0)) if self.parts else 0
-        return zones.state[groups, at : at + convex_size(most, d)].copy() if most else np.empty((0, 0))
+        codes = np.unique(zones.state[groups, at]).astype(np.int64).tolist() if self.width > 1 else []
+        if not any(codes):
+            return np.empty((0, 0))
+        return zones.state[groups, at : at + max(convex_size(code, d) for code in codes)].copy()
 
     def put(self, tables: Tables, zones: Zones, groups: IntArray, rows: FloatArray) -> None:
         """Take zones that were told; the groups' estimates and balls are known."""
         at, d = int(tables.nodes[0, STATE_CONVEX]), len(self.scale)
         zones.state[groups, at] = 0.0
-        if rows.shape[1] > convex_size(self.parts, d):
+        if rows.shape[1] > self.width:
             raise ProtocolError(f"a zone came with {rows.shape[1]} numbers, more than this watch's zones have")
         for g, row in zip(groups.tolist(), rows, strict=True):
             if row[0] > 0.0:
@@ -120,35 +124,69 @@ class ZoneRows:
         return bool(np.log(np.maximum(own, 1e-300)).mean() > np.log(low).mean())
 
     def _put(self, zones: Zones, g: int, at: int, zone: ConvexZone) -> None:
-        d, scale = len(self.scale), self.scale
-        row = zones.state[g, at : at + convex_size(len(zone.parts), d)]
-        row[0] = len(zone.parts)
-        shrunk = 1.0 - 1e-15
-        row[1 : 1 + d] = np.maximum((zone.low - zone.at) / scale * shrunk, -_ENDLESS)
-        row[1 + d : 1 + 2 * d] = np.minimum((zone.high - zone.at) / scale * shrunk, _ENDLESS)
-        size = 1 + 2 * d + d * d
-        for k, part in enumerate(zone.parts):
-            # Units change nothing but the numbers: rounding of the products is what the doubt is widened by.
-            bend = part.bend * np.outer(scale, scale)
-            bend = (bend + bend.T) / 2 + np.diag(1e-15 * np.abs(bend).sum(axis=1))
-            slope = part.slope * scale
-            doubt = part.unsure * scale * (1.0 + 1e-12) + 1e-15 * np.abs(slope)
-            first = 1 + 2 * d + k * size
-            row[first] = part.level
-            row[first + 1 : first + 1 + d] = slope
-            row[first + 1 + d : first + 1 + 2 * d] = doubt
-            row[first + 1 + 2 * d : first + size] = bend.ravel()
-        zones.radius[g] = _safe_radius(row, d)
+        row = convex_row(zone, self.scale)
+        zones.state[g, at : at + len(row)] = row
+        zones.radius[g] = _safe_radius(row, len(self.scale))
+
+
+def convex_row(zone: ConvexZone, scale: FloatArray, share: float = 1.0) -> FloatArray:
+    """A zone as numbers, for moves from its estimate in units of ``scale``; shrunk to this share of its size."""
+    d = len(scale)
+    row = np.zeros(convex_size(len(zone.parts), d))
+    row[0] = len(zone.parts)
+    shrunk = share * (1.0 - 1e-15)
+    row[1 : 1 + d] = np.maximum((zone.low - zone.at) / scale * shrunk, -_ENDLESS)
+    row[1 + d : 1 + 2 * d] = np.minimum((zone.high - zone.at) / scale * shrunk, _ENDLESS)
+    for k, part in enumerate(zone.parts):
+        _put_part(row, d, k, part.level, part.slope * scale / share, part.unsure * scale / share,
+                  part.bend * np.outer(scale, scale) / share**2)  # fmt: skip
+    return row
+
+
+def roaming_row(zone: RoamingZone, scale: FloatArray) -> FloatArray:
+    """A zone that follows the estimate as numbers, for moves in units of ``scale``."""
+    d = len(scale)
+    row = np.zeros(convex_size(NORMED + 2, d))
+    row[0] = NORMED + 2
+    row[1 : 1 + d], row[1 + d : 1 + 2 * d] = -zone.box / scale * (1.0 - 1e-15), zone.box / scale * (1.0 - 1e-15)
+    square, none = np.outer(scale, scale), np.zeros(d)
+    _put_part(row, d, 0, zone.up, -zone.slope * scale, none, zone.above * square)
+    _put_part(row, d, 1, zone.down, zone.slope * scale, none, zone.below * square)
+    row[-d * d :] = (zone.reach * zone.turn * scale * (1.0 + 1e-14)).ravel()
+    return row
+
+
+def nothing_row() -> FloatArray:
+    """Nobody may move."""
+    return np.array([float(NOTHING)])
+
+
+def _put_part(
+    row: FloatArray, d: int, k: int, level: float, slope: FloatArray, doubt: FloatArray, bend: FloatArray
+) -> None:
+    # Units change nothing but the numbers: rounding of the products is what the doubt is widened by.
+    bend = (bend + bend.T) / 2 + np.diag(1e-15 * np.abs(bend).sum(axis=1))
+    size = 1 + 2 * d + d * d
+    first = 1 + 2 * d + k * size
+    row[first] = level
+    row[first + 1 : first + 1 + d] = slope
+    row[first + 1 + d : first + 1 + 2 * d] = doubt * (1.0 + 1e-12) + 1e-15 * np.abs(slope)
+    row[first + 1 + 2 * d : first + size] = bend.ravel()
 
 
 def _safe_radius(row: FloatArray, d: int) -> float:
     """How far from the estimate everything is inside, whatever the direction."""
+    code, size = int(row[0]), 1 + 2 * d + d * d
+    parts = code % NORMED
+    if parts == NOTHING:
+        return 0.0
     radius = float(min(row[1 + d : 1 + 2 * d].min(), -row[1 : 1 + d].max()))
-    size = 1 + 2 * d + d * d
-    for first in range(1 + 2 * d, 1 + 2 * d + int(row[0]) * size, size):
+    end = 1 + 2 * d + parts * size
+    norm = float(np.linalg.norm(row[end : end + d * d].reshape(d, d), 2)) if code >= NORMED else 0.0
+    for first in range(1 + 2 * d, end, size):
         slope, doubt = row[first + 1 : first + 1 + d], row[first + 1 + d : first + 1 + 2 * d]
         bend = row[first + 1 + 2 * d : first + size].reshape(d, d)
-        steep = float(np.linalg.norm(slope) + np.linalg.norm(doubt)) * (1.0 + 1e-12)
+        steep = (float(np.linalg.norm(slope) + np.linalg.norm(doubt)) + norm) * (1.0 + 1e-12)
         curve = float(np.linalg.norm(bend, 2)) * (1.0 + 1e-12) if bend.any() else 0.0
         level = float(row[first]) * (1.0 - 1e-9)
         if not level > 0.0:

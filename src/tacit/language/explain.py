@@ -6,10 +6,11 @@ The predicted cost needs numbers about the data, which the language has not; who
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tacit.functions.entropies import as_entropy
 from tacit.functions.expressions import Binary, ChiSquare, Expression, InformationGain, Opaque, Unary
+from tacit.functions.forms import opaques
 from tacit.functions.goals import AllOf, AnyOf, Goal, Track, comparisons
 from tacit.functions.polynomials import as_fraction, degree_of
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
@@ -225,23 +226,5 @@ def _groups_text(plan: WatchPlan) -> str | None:
 
 
 def _opaque(plan: WatchPlan) -> list[Opaque]:
-    def walk(expression: Expression) -> Iterator[Opaque]:
-        if isinstance(expression, Opaque):
-            yield expression
-        for part in _parts(expression):
-            yield from walk(part)
-
-    found = [node for root in goal_expressions(plan.goal) for node in walk(root)]
+    found = [node for root in goal_expressions(plan.goal) for node in opaques(root)]
     return list({node.name: node for node in found}.values())
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    if isinstance(expression, Unary):
-        return (expression.operand,)
-    if isinstance(expression, Binary):
-        return (expression.left, expression.right)
-    if isinstance(expression, Opaque):
-        return expression.arguments
-    if isinstance(expression, (InformationGain, ChiSquare)):
-        return (expression.c11, expression.c12, expression.c21, expression.c22)
-    return ()

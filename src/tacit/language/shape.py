@@ -21,11 +21,11 @@ from statistics import median
 import numpy as np
 
 from tacit.functions.expressions import Constant, Expression, Variable
-from tacit.functions.forms import degree, substitute, variables
-from tacit.functions.goals import Goal, map_goal
-from tacit.functions.monitor import Monitor
+from tacit.functions.forms import degree, opaques, substitute, variables
+from tacit.functions.goals import Goal, Track, map_goal
+from tacit.functions.monitor import CENTRED, Monitor
 from tacit.functions.statistics import Moment, shifted
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import ByMember, WatchPlan
 from tacit.vocabulary import FloatArray
 from tacit.wire.control import Measure, Sample
 
@@ -36,6 +36,7 @@ __all__ = [
     "Shape",
     "VectorForm",
     "measure_of",
+    "protocol_for",
     "shape_of",
     "units_of",
     "vector_form",
@@ -94,14 +95,32 @@ class Shape:
 
 def shape_of(plan: WatchPlan, measure: Measure, zone: str = "ball") -> Shape:
     """The shape of a watch that was measured, with zones of this kind."""
-    form = vector_form(plan)
+    form = vector_form(plan, form="sums" if zone == CENTRED else "auto")
     scale = np.asarray(measure.units[list(form.kept)], dtype=np.float64)
     return Shape(form, form.monitor(scale, zone), scale)
 
 
-def zone_kind(protocol: str, asked: str = "auto") -> str:
-    """The kind of zones that a watch has: without a coordinator that makes them, sites cannot agree on convex ones."""
-    return "ball" if protocol == "broadcast" and asked == "auto" else asked
+def zone_kind(plan: WatchPlan, protocol: str, asked: str = "auto") -> str:
+    """The kind of zones that a watch has.
+
+    Without a coordinator that makes them sites cannot agree on convex ones, and under GROUP BY EACH, where one group
+    stands for others, those that have just got their number have what it has.
+    """
+    if protocol == "recentre":
+        return CENTRED
+    alone = protocol == "broadcast" or isinstance(plan.grouping, ByMember)
+    return "ball" if alone and asked == "auto" else asked
+
+
+def protocol_for(plan: WatchPlan, asked: str) -> str:
+    """The protocol that keeps a watch: what was asked for, if it can; ``auto`` recentres what is tracked.
+
+    Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions.
+    """
+    able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.goal)))
+    if asked == "auto":
+        return "recentre" if able and isinstance(plan.goal, Track) else "coordinator"
+    return asked if able or asked != "recentre" else "coordinator"
 
 
 def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:

@@ -10,6 +10,7 @@ reordered message does no harm.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tacit.vocabulary import FloatArray, IntArray
 __all__ = [
     "AdjustSlack",
     "Broadcast",
+    "Centres",
     "Heartbeat",
     "HeartbeatAnswer",
     "Hello",
@@ -30,6 +32,7 @@ __all__ = [
     "Request",
     "Rows",
     "Snapshot",
+    "checks_again",
 ]
 
 
@@ -106,10 +109,17 @@ class AdjustSlack:
     slacks: FloatArray
 
 
+class Centres(IntEnum):
+    """What is collected of a site from now on: its vector at the pane, what was before, or what it has reported."""
+
+    VECTOR, STAY, REPORTED = 0, 1, 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NewEstimate:
     """Everyone was asked at this pane: the new estimate, slack 0, what was sent at that pane is collected (NEW_EST).
 
+    Recentring tells new zones without asking; ``centres`` then says what is collected, and the pane is checked again.
     ``sites`` is how many sites count now. ``zones`` holds the groups' convex zones (k, numbers): no numbers where all
     have balls, else the count of parts first, 0 for a ball (functions/_kernels_convex.py).
     """
@@ -121,6 +131,7 @@ class NewEstimate:
     groups: IntArray
     estimates: FloatArray
     zones: FloatArray = field(default_factory=_no_zones)
+    centres: Centres = Centres.VECTOR
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,3 +224,10 @@ Message = (
     | Hello
     | Leave
 )
+
+
+def checks_again(message: Message) -> bool:
+    """Must the site that hears this check its pane once more?"""
+    return isinstance(message, Broadcast) or (
+        isinstance(message, NewEstimate) and message.centres is not Centres.VECTOR
+    )

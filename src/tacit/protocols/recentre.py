@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.functions.tracking import Learned, Told, TrackedZone, TrackZones
+from tacit.functions.tracking import EACH, SAY_ALL, Learned, Told, TrackedZone, TrackZones
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
-from tacit.vocabulary.errors import ZoneError
+from tacit.vocabulary.answers import MET
 
-__all__ = ["Recentring", "Roamers"]
+__all__ = ["Keeper", "Recentring", "Roamers"]
 
 DEPTHS = (0.0, 0.4, 0.8)  # how far out in its zone a vector may lie after a report, for the sake of its mean
 _MEMORY = 200.0  # steps over which a site's mean is taken
@@ -34,6 +34,8 @@ _FADE = 0.995  # of what choices would have cost, by the step
 _RECENT = 30  # moves that zones are made for
 _WORTH = 2.0  # refreshes that a better zone must save to be told without need
 _PATIENCE = 3  # reports of every site before that is looked at
+_DEBT = 3  # times the sites: messages that zones may cost beyond sending all
+_PAUSE, _PAUSE_MOST = 4, 64  # times the sites: changes that are said without a zone before one is tried again
 
 
 class Roamers:
@@ -101,20 +103,112 @@ class _Period:
     looked: int = 0
 
 
+class Keeper:
+    """Which zone the sites should hold for one answer, and when they need another one.
+
+    ``changes`` is how many sites change in a step, at most: what sending all would cost. Zones that cost more than that
+    for long are given up for a while: then every change is said, which needs no zone.
+    """
+
+    def __init__(self, zones: TrackZones, sites: int, changes: float | None = None) -> None:
+        self.zones, self.sites = zones, sites
+        self.changes = float(sites) if changes is None else changes
+        self.learned = Learned(float(sites))
+        self.told = SAY_ALL
+        self._moves: deque[FloatArray] = deque(maxlen=_RECENT)
+        self._period = _Period(0)
+        self._debt = 0.0  # messages beyond what sending all would have cost
+        self._pause = _PAUSE * sites
+
+    def begin(self, step: int, estimate: FloatArray, spread: FloatArray, side: int = MET) -> None:
+        """All sites were asked, or there is nothing yet; ``spread`` (d,) is how far sites may be expected to move."""
+        self._period = _Period(step)
+        self.told = self._best(estimate, spread, side) or SAY_ALL
+
+    def note(self, moved: FloatArray) -> None:
+        """A site has reported, so far from its last report."""
+        if moved.any():
+            self._moves.append(moved)
+        self._period.reports += 1
+
+    def settle(self, step: int, estimate: FloatArray, spread: FloatArray, side: int = MET) -> bool:
+        """All reports of a step are in: must all sites be told a zone, now in ``told``? ``side`` is the estimate's."""
+        period = self._period
+        if self.told.kind == EACH:
+            if period.reports < self._pause:
+                return False
+            told = self._best(estimate, spread, side)
+            if told is None:
+                self._pause = min(2 * self._pause, _PAUSE_MOST * self.sites)
+                period.reports = 0
+            return told is not None and self._renewed(step, told)
+        if self.zones.covers(self.told, estimate):
+            return self._bettered(step, estimate, spread, side)
+        self.learned = self._measured(step, estimate)
+        saved = self.changes * (step - period.began) - period.reports - self.sites
+        self._debt = max(0.0, self._debt - saved)
+        if self._debt > _DEBT * self.sites:
+            self._debt = 0.0
+            self._pause = min(2 * self._pause, _PAUSE_MOST * self.sites)
+            return self._renewed(step, SAY_ALL)
+        if saved > _PAUSE * self.sites:
+            self._pause = _PAUSE * self.sites
+        return self._renewed(step, self._best(estimate, spread, side) or SAY_ALL)
+
+    def _measured(self, step: int, estimate: FloatArray) -> Learned:
+        period = self._period
+        return self.zones.measured(self.told, self.learned, estimate, period.reports, step - period.began)
+
+    def _renewed(self, step: int, told: Told) -> bool:
+        self.told, self._period = told, _Period(step)
+        return True
+
+    def _bettered(self, step: int, estimate: FloatArray, spread: FloatArray, side: int) -> bool:
+        """A zone that is worth telling, looked for once in a while."""
+        n, period = self.sites, self._period
+        if period.reports < _PATIENCE * n or period.reports // n == period.looked:
+            return False
+        period.looked = period.reports // n
+        before, self.learned = self.learned, self._measured(step, estimate)
+        told = self._best(estimate, spread, side)
+        zone = self.told.zone
+        now = self.learned.costs(self.told.kind).of(zone.radius, zone.reach)
+        if told is not None and (now - told.cost) * (step - period.began) > _WORTH * n:
+            return self._renewed(step, told)
+        self.learned = before
+        return False
+
+    def _best(self, estimate: FloatArray, spread: FloatArray, side: int) -> Told | None:
+        d = len(estimate)
+        if len(self._moves) >= _RECENT // 2:
+            moves = np.array(self._moves)
+        elif d > 1:
+            moves = np.concatenate([np.eye(d), np.ones((1, d)), 1.0 - 2.0 * np.eye(d)]) * spread
+        else:
+            moves = np.atleast_2d(spread)
+        size = float(np.sqrt(np.square(moves).sum(axis=1).mean() / d))
+        if not 0.0 < size < np.inf:
+            return None
+        return self.zones.best(estimate, moves / size, self.learned, side)
+
+
 class Recentring:
-    """The coordinator's half. ``take`` reports, then ``settle`` the step; a zone that it returns is told to all."""
+    """The coordinator's half for one tracked answer. ``take`` reports, then ``settle`` the step."""
 
     def __init__(self, zones: TrackZones, centres: FloatArray) -> None:
         self.zones = zones
         self.centres = np.array(centres, dtype=np.float64)
         self.scales = np.ones(len(centres))
         self.reports = self.refreshes = 0
-        self.learned = Learned(float(len(centres)))
         self.estimate = self.centres.mean(axis=0)
-        self._moves: deque[FloatArray] = deque(maxlen=_RECENT)
         self._active = np.zeros(len(centres))
-        self._period = _Period(0)
-        self.told = self._best()
+        self._keeper = Keeper(zones, len(centres))
+        self._keeper.begin(0, self.estimate, self._spread())
+
+    @property
+    def told(self) -> Told:
+        """What all sites hold, and what it was compared with."""
+        return self._keeper.told
 
     @property
     def zone(self) -> TrackedZone:
@@ -128,46 +222,22 @@ class Recentring:
 
     def take(self, site: int, centre: FloatArray) -> None:
         """A report."""
-        moved = centre - self.centres[site]
-        if moved.any():
-            self._moves.append(moved)
+        self._keeper.note(centre - self.centres[site])
         self.centres[site] = centre
         self._active[site] += 1.0
         self.reports += 1
-        self._period.reports += 1
 
     def settle(self, step: int) -> TrackedZone | None:
         """All reports of a step are in: the zone that all need now, if they need one."""
         self.estimate = self.centres.mean(axis=0)
-        if self.zones.covers(self.told, self.estimate):
-            return self._bettered(step)
-        self.learned = self._measured(step)
-        self._rescale()
-        return self._renew(step, self._best())
-
-    def _measured(self, step: int) -> Learned:
-        period = self._period
-        return self.zones.measured(self.told, self.learned, self.estimate, period.reports, step - period.began)
-
-    def _renew(self, step: int, told: Told) -> TrackedZone:
-        self.told, self._period = told, _Period(step)
-        self.refreshes += 1
-        return told.zone
-
-    def _bettered(self, step: int) -> TrackedZone | None:
-        """A zone that is worth telling, looked for once in a while."""
-        n, period = len(self.centres), self._period
-        if period.reports < _PATIENCE * n or period.reports // n == period.looked:
+        if not self._keeper.settle(step, self.estimate, self._spread()):
             return None
-        period.looked = period.reports // n
-        before, self.learned = self.learned, self._measured(step)
-        told = self._best()
-        zone = self.told.zone
-        now = self.learned.costs(self.told.kind).of(zone.radius, zone.reach)
-        if (now - told.cost) * (step - period.began) > _WORTH * n:
-            return self._renew(step, told)
-        self.learned = before
-        return None
+        self._rescale()
+        self.refreshes += 1
+        return self.zone
+
+    def _spread(self) -> FloatArray:
+        return np.full(self.centres.shape[1], np.abs(self.centres - self.estimate).mean() or 1.0)
 
     def _rescale(self) -> None:
         if self._active.sum() < 5 * len(self.centres):
@@ -176,16 +246,3 @@ class Recentring:
         self.scales = wanted / wanted.mean()
         self.scales *= 1.0 - 1e-12  # their mean must not be above 1
         self._active *= 0.98
-
-    def _best(self) -> Told:
-        d = self.centres.shape[1]
-        if len(self._moves) >= _RECENT // 2:
-            moves = np.array(self._moves)
-        else:
-            spread = np.abs(self.centres - self.centres.mean(axis=0)).mean() or 1.0
-            moves = spread * np.concatenate([np.eye(d), np.ones((1, d)), 1.0 - 2.0 * np.eye(d)])
-        moves = moves / np.sqrt(np.square(moves).sum(axis=1).mean() / d)
-        told = self.zones.best(self.estimate, moves, self.learned)
-        if told is None:
-            raise ZoneError(f"no zone of {self.zones.expression} can be proved around {self.estimate}; use balls")
-        return told

@@ -22,7 +22,6 @@ import numpy as np
 from tacit.protocols.books import spelled_out
 from tacit.protocols.members import NEVER, Seen
 from tacit.protocols.messages import (
-    Broadcast,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -31,6 +30,7 @@ from tacit.protocols.messages import (
     Reply,
     Report,
     Rows,
+    checks_again,
 )
 from tacit.protocols.tenure import TRANSITIONS, Estate, Phase, Tenure
 from tacit.vocabulary import Answer, ProtocolError, State
@@ -280,7 +280,14 @@ class Settlement(Tenure):
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
-        return self._resolved(self.resolver.start(pane, reports), now)
+        messages = self.resolver.start(pane, reports)
+        if not messages and not self.resolver.awaited:  # recentring: who reported needs no answer
+            for site, _ in reports:
+                known.seen[site].silent, known.seen[site].report = pane, None
+            self._become("the resolver has ended")
+            self._publish(pane, pane, {*self.stale, *self._doubtful})
+            return []
+        return self._resolved(messages, now)
 
     def _reported(self, report: Report) -> Rows:
         """What a site reported, spelled out for groups of whose numbers it did not know."""
@@ -296,7 +303,7 @@ class Settlement(Tenure):
         if self.resolver.awaited:
             self._asked = now
             return list(messages)
-        done = not any(isinstance(message, Broadcast) for message in messages)
+        done = not any(map(checks_again, messages))
         for message in messages:
             seen = self._members.seen[message.site]
             seen.sent, seen.report = now, None

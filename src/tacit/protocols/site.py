@@ -3,8 +3,8 @@
 The site keeps its vectors of the panes that are not settled yet, checks each closed pane once against the zone it
 holds, and is silent while the drift stays inside. On the first violating pane it reports that pane's vector and stops
 claiming anything later, until a zone of a newer version arrives; then it checks again from that zone's pane on. It
-answers requests as of the pane they name. What it holds of zones is a cache: after a crash it says hello and is sent a
-snapshot.
+answers requests as of the pane they name. A site that recentres (centres.py) goes on by itself when its report was
+taken. What it holds of zones is a cache: after a crash it says hello and is sent a snapshot.
 
 Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, the report it is
 blocked by, and leave until the coordinator has said it back.
@@ -33,6 +33,7 @@ from tacit.protocols.holdings import Holdings
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
+    Centres,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -85,9 +86,12 @@ class Site(Holdings):
         history: int = 10_000,
         begin: int = 0,
         session: int = 0,
+        recentres: bool = False,
     ) -> None:
         super().__init__(monitor, groups, weighted=weighted, template=template)
         self.site = site
+        self.recentres = recentres
+        self._step = 2 if recentres else 1  # by which versions grow (centres.py)
         self.closed = begin - 1
         self.settled = begin - 1
         self.session = session
@@ -180,8 +184,10 @@ class Site(Holdings):
                 self._books.slack[0, message.groups] = message.slacks
                 self._tell(message.pane, message.groups)
                 return self._zone_changed(message.version, message.pane)
-            case NewEstimate() if message.version == self.version + 1 and message.pane in self._vectors:
+            case NewEstimate() if message.version == self.version + self._step and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
+                if message.centres is not Centres.VECTOR:
+                    return self._recentred(message)
                 self._books.collect(0, self._rows(message.pane, message.groups))
                 self._take_zones(message.groups, message.estimates, message.zones)
                 self._tell(message.pane, message.groups)
@@ -195,6 +201,8 @@ class Site(Holdings):
                 self.settled = max(self.settled, message.settled)
                 for pane in [p for p in self._vectors if p < self.settled]:
                     del self._vectors[pane]
+                if self.recentres and self._blocked is not None and self._blocked.pane <= self.settled:
+                    return self._taken(self._blocked)
             case Leave() if self.leaving and message.session == self.session:
                 self.left = True
             case Leave() if not self.leaving and message.session < self.session:
@@ -227,6 +235,10 @@ class Site(Holdings):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self._zones.estimate + mass / weights)
 
+    def estimates(self, groups: int) -> FloatArray:
+        """The estimates (groups, d) of the first groups, as the site was told them, for checkers."""
+        return np.asarray(self._zones.estimate[:groups])
+
     @property
     def slack(self) -> FloatArray:
         """The slack of every group (groups, d), for checkers."""
@@ -245,6 +257,21 @@ class Site(Holdings):
         elif groups[0] < 0 or groups[-1] >= len(self._groups):
             raise ProtocolError(f"the coordinator asked site {self.site} for a group that its watch does not have")
         return (Reply(self.site, request.number, request.pane, self._rows(request.pane, groups)),)
+
+    def _taken(self, report: Report) -> tuple[Message, ...]:
+        """Its pane is settled and no zone came: the report was taken, and is the centre now."""
+        self._books.collect(0, report.rows)
+        return self._zone_changed(self.version + 1, report.pane)
+
+    def _recentred(self, message: NewEstimate) -> tuple[Message, ...]:
+        """A new zone for recentring: the pane is checked once more."""
+        if message.centres is Centres.REPORTED:
+            if self._blocked is None or self._blocked.pane != message.pane:
+                return ()  # it took a report that we forgot; our heartbeats ask for a snapshot
+            self._books.collect(0, self._blocked.rows)
+        self._take_zones(message.groups, message.estimates, message.zones)
+        self.sites = message.sites
+        return self._zone_changed(message.version, message.pane - 1)
 
     def _broadcast(self, message: Broadcast, everyone: dict[int, Rows]) -> tuple[Message, ...]:
         self._books.check(message.rows)

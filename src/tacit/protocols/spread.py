@@ -35,8 +35,8 @@ class Spread:
 
         >>> spread = Spread()
         >>> spread.note(np.array([[3.0, 0.0], [1.0, 0.0]]))
-        >>> np.round(spread.now, 3)
-        array([2.238, 0.002])
+        >>> [round(float(size), 3) for size in spread.now]
+        [2.238, 0.002]
         """
         if self.squares is None:
             return None

@@ -97,7 +97,7 @@ class Tenure:
             self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups), make=False)
             self._expected, self.phase = 1, Phase.SETTLING
             self.newest = max(self.newest, settled)
-            if not self.resolver.versions[members].all():  # nobody holds a zone of these yet
+            if self.resolver.forgetful or not self.resolver.versions[members].all():  # or nobody holds a zone yet
                 self._recollect = True
 
     def succeed(self, estate: Estate, now: float) -> None:

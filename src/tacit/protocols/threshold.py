@@ -99,6 +99,9 @@ class _Collection:
 class Balancer:
     """Resolves the violations of a pane. Messages in, messages out; knows nothing of clocks, leases or loss."""
 
+    step = 1  # by which the version of a zone grows that is told
+    forgetful = False  # are its zones lost with it?
+
     def __init__(self, monitor: Monitor, zones: Zones, books: Books, policy: Policy) -> None:
         self.monitor, self.zones, self.books, self.policy = monitor, zones, books, policy
         self.versions: IntArray = np.zeros(len(books.roster), dtype=np.int64)
@@ -345,7 +348,7 @@ class Balancer:
         messages: list[Message] = []
         everyone = np.flatnonzero(self.books.roster).tolist()
         for site in everyone:
-            self.versions[site] += 1
+            self.versions[site] += self.step
             if site in took_part:
                 version = int(self.versions[site])
                 messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates, zones))

@@ -17,6 +17,7 @@ from tacit.protocols._kernels import EXHAUSTED, LOG_FULL, ONE_GROUP, advance, ad
 from tacit.protocols._kernels_balance import LRU, OPPOSITE, RANDOM
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.centres import Recentrer
 from tacit.protocols.messages import AdjustSlack, Broadcast, Init, Message, NewEstimate, Reply, Report, Request, Rows
 from tacit.protocols.policies import LeastRecentlyUsed, MostOpposite, Policy, policy_named
 from tacit.protocols.threshold import Balancer
@@ -29,7 +30,7 @@ from tacit.wire.ledger import COORDINATOR, Ledger
 
 __all__ = ["PROTOCOLS", "Change", "Engine", "Outcome"]
 
-PROTOCOLS = ("coordinator", "broadcast")
+PROTOCOLS = ("coordinator", "broadcast", "recentre")
 _NO_WEIGHTS = np.empty(0)
 _BLOCK = 1 << 16
 _TURNS = 1 << 12
@@ -73,6 +74,7 @@ class Engine:
         policy: str = "lru",
         seed: int = 0,
         by_hand: bool = False,
+        ticks: IntArray | None = None,
     ) -> None:
         if protocol not in PROTOCOLS:
             raise OptionError(f"there is no protocol named {protocol!r}; choose one of {', '.join(PROTOCOLS)}")
@@ -83,11 +85,19 @@ class Engine:
         self.books = Books(n, groups, d, weighted=physical.weighted)
         rng = np.random.default_rng(seed)
         order = policy_named(policy, sites=n, groups=groups, dimension=d, rng=rng)
-        self._balancer = Balancer(monitor, self.zones, self.books, order)
+        self._recentres = protocol == "recentre"
+        self._ticks = ticks
+        if self._recentres:
+            # A step moves one site, unless it is a pane, which moves all.
+            self._balancer: Balancer = Recentrer(
+                monitor, self.zones, self.books, order, None if ticks is not None else 1
+            )
+        else:
+            self._balancer = Balancer(monitor, self.zones, self.books, order)
         self._cascade = Cascade(monitor, self.zones, self.books)
         self._broadcasts = protocol == "broadcast"
         self._by_hand = by_hand
-        self._in_kernel = not (self._broadcasts or by_hand)
+        self._in_kernel = not (self._broadcasts or self._recentres or by_hand)
         self._tally = Tally(n, groups, d, weighted=physical.weighted)
         self._told_all = BroadcastTally(n, d, self.outcome.ledger, weighted=physical.weighted)
         self._order_state = _order_state(order, n, groups, d, rng)
@@ -227,8 +237,11 @@ class Engine:
                     if other != site:
                         self._send(site, other, init)
         # Live, groups that nobody has spoken of have balls, and without a coordinator all have.
-        make = self.physical.mode == ONE_GROUP and not self._broadcasts
+        one = self.physical.mode == ONE_GROUP
+        make = one and not self._broadcasts
         self.physical.monitor.refresh(self.zones, groups, self.books.estimates(groups), make=make)
+        if self._recentres and one:
+            self._balancer.new_estimates(groups)
         self._record(-1, groups)
 
     def _resolve(self, update: int, violations: int) -> None:
@@ -237,6 +250,8 @@ class Engine:
         self.outcome.violations += violations
         if self._broadcasts:
             self._broadcast(update, self._reports(sites, groups))
+        elif self._recentres:
+            self._recentre(update, self._reports(sites, groups))
         else:
             self._balance(update, self._reports(sites, groups))
         self._talks.append((update, self._sent - before))
@@ -278,8 +293,38 @@ class Engine:
         if renewed is not None:
             self._record(update, renewed.groups)
 
+    def _recentre(self, update: int, reports: list[tuple[int, Rows]]) -> None:
+        resolver, changed = self._balancer, np.empty(0, dtype=np.int64)
+        tick = update if self._ticks is None else int(self._ticks[update])
+        while reports:
+            for site, rows in reports:
+                self._send(site, COORDINATOR, Report(site, 1, update, int(resolver.versions[site]), rows))
+                changed = np.union1d(changed, rows.groups)
+            messages = resolver.start(tick, reports)
+            for site, rows in reports:
+                self._set_anchor(site, rows.groups)
+            reports = []
+            for message in messages:
+                self._send(COORDINATOR, message.site, message)
+            if messages:
+                assert isinstance(messages[0], NewEstimate)
+                self._proved[:, messages[0].groups, self.physical.dimension] = -1.0  # what was proved of other zones
+                reports = self._outside(messages[0].groups)
+        self._record(update, changed)
+
+    def _outside(self, groups: IntArray) -> list[tuple[int, Rows]]:
+        """The reports of all sites whose drifts are outside, of these groups."""
+        physical = self.physical
+        count = check_groups(
+            groups, self._local, self._common, self._anchor, self._anchor_weight, self._told, physical.weighted,
+            self.books.spread, self._proved, physical.monitor.tables, self.zones, self._out_site, self._out_group,
+            self._points,
+        )  # fmt: skip
+        self.outcome.violations += count
+        return self._reports(self._out_site[:count], self._out_group[:count])
+
     def _broadcast(self, update: int, reports: list[tuple[int, Rows]]) -> None:
-        resolver, physical = self._cascade, self.physical
+        resolver = self._cascade
         changed: IntArray = np.empty(0, dtype=np.int64)
         while reports:
             if self._by_hand:
@@ -294,13 +339,7 @@ class Engine:
             for site, rows in reports:
                 self._set_anchor(site, rows.groups)
             changed = np.union1d(changed, groups)
-            count = check_groups(
-                groups, self._local, self._common, self._anchor, self._anchor_weight, self._told, physical.weighted,
-                self.books.spread, self._proved, physical.monitor.tables, self.zones, self._out_site, self._out_group,
-                self._points,
-            )  # fmt: skip
-            self.outcome.violations += count
-            reports = self._reports(self._out_site[:count], self._out_group[:count])
+            reports = self._outside(groups)
         self._record(update, changed)
 
     def _send(self, source: int, target: int, message: Message) -> None:

@@ -24,7 +24,7 @@ from tacit.recording.physical import Physical, first_measure, physical_plan
 from tacit.recording.report import Report, alerts_of
 from tacit.recording.stream import Recording
 from tacit.recording.updates import Updates, pane_messages, updates_of
-from tacit.vocabulary import OptionError
+from tacit.vocabulary import IntArray, OptionError
 from tacit.wire.sizes import size
 
 __all__ = ["Replay", "replay_recording"]
@@ -64,8 +64,11 @@ def replay_recording(
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
-    physical = physical_plan(plan, recording, form=form, zone=zone_kind(protocol, zone), measure=measure)
-    engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed)
+    if protocol == "recentre":
+        form = "sums"
+    physical = physical_plan(plan, recording, form=form, zone=zone_kind(plan, protocol, zone), measure=measure)
+    ticks = _panes(updates, plan.window) if step == "pane" else None
+    engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
     outcome = engine.run(progress)
     seconds = clock.perf_counter() - begin
     ledger = outcome.ledger
@@ -86,6 +89,14 @@ def replay_recording(
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
     return Replay(report, outcome, physical, updates)
+
+
+def _panes(updates: Updates, window: Window) -> IntArray:
+    """The pane of each update, as live sites number them."""
+    every = window.every.duration_us
+    if every is not None:
+        return np.asarray(updates.time // every - 1)
+    return np.asarray(np.cumsum(updates.last) - updates.last)
 
 
 def _guarantee(goal: Goal, physical: Physical) -> str:

@@ -14,6 +14,7 @@ from tacit.language.altering import altered
 from tacit.language.explain import explain_text
 from tacit.language.plan import WatchPlan
 from tacit.language.sentence import parse_watch
+from tacit.language.shape import protocol_for
 from tacit.language.statement_kinds import (
     AlterWatch,
     CreateWatch,
@@ -166,7 +167,7 @@ class Coordinator:
                 raise
             newest = watch.settlement.newest
             answers.append((about, watch.settlement.settled, newest))
-            due = due or newest > closed
+            due = due or newest > closed or silent < watch.settlement.settled <= closed
         if answers and due:
             self._answered[number] = now
             out.append((number, 0, BeatsAnswer(number, *zip(*answers, strict=True))))
@@ -294,8 +295,9 @@ class Coordinator:
         return out
 
     def _create(self, plan: WatchPlan, now: float) -> tuple[dict[str, Any], list[Addressed]]:
+        protocol = protocol_for(plan, self.protocol)
         watch = KeptWatch(
-            self._next_number(), plan, protocol=self.protocol, created=now, tuning=self.tuning, start=self._start
+            self._next_number(), plan, protocol=protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
         note = None
         if not self.sites.with_table(plan.table):

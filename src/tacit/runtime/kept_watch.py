@@ -19,6 +19,7 @@ from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.centres import Recentrer
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
 from tacit.protocols.policies import LeastRecentlyUsed
@@ -260,7 +261,7 @@ class KeptWatch:
     def _begin(self, expected: int) -> None:
         assert self.measure is not None
         assert self.begin is not None
-        shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.protocol))
+        shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.plan, self.protocol))
         monitor, groups = shape.monitor, len(self.keys)
         nowhere = np.nan if shape.form.weighted else 0.0
         books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted, template=self.by_member)
@@ -268,6 +269,8 @@ class KeptWatch:
         resolver: Balancer | Cascade
         if self.protocol == "broadcast":
             resolver = Cascade(monitor, zones, books)
+        elif self.protocol == "recentre":
+            resolver = Recentrer(monitor, zones, books, LeastRecentlyUsed(0, groups))
         else:
             resolver = Balancer(monitor, zones, books, LeastRecentlyUsed(0, groups))
         resolver.requests = self._start << 32  # a reply to a request of an earlier life answers nothing of this one

@@ -236,7 +236,7 @@ class SiteWatch:
         install, keeper = self.install, self.data.keeper
         if install.measure is None or install.begin is None or install.paused:
             return
-        self.shape = shape_of(self.plan, install.measure, zone_kind(install.protocol))
+        self.shape = shape_of(self.plan, install.measure, zone_kind(self.plan, install.protocol))
         begin = install.begin if self.settled is None else max(install.begin, self.settled)
         if keeper.started_at is not None:
             begin = max(begin, keeper.started_at)
@@ -244,7 +244,7 @@ class SiteWatch:
             begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
         self.machine = Site(
             site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, template=self.by_member,
-            history=HISTORY, begin=begin, session=session - 1,
+            history=HISTORY, begin=begin, session=session - 1, recentres=install.protocol == "recentre",
         )  # fmt: skip
         self.numbering = Numbering(keeper.number, template=self.by_member) if self.grouped else None
         self.announced = 0

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from tacit.protocols.messages import Broadcast, Heartbeat, Message, Reply, Report
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message, Reply, Report, checks_again
 from tacit.protocols.site import Site
 from tacit.runtime.site_watch import SiteWatch
 from tacit.transport.limits import MESSAGE_BYTES, oversize
@@ -134,8 +134,10 @@ def _mark(message: Message) -> tuple[type[Message], int]:
 
 def claims_more(machine: Site, message: Message) -> bool:
     """Was the site silent, with the zone that this message brought, for longer than the coordinator can know?"""
+    if isinstance(message, HeartbeatAnswer):
+        return machine.silent > message.settled
     granted = getattr(message, "pane", machine.silent)
-    return machine.silent > (granted - 1 if isinstance(message, Broadcast) else granted)
+    return bool(machine.silent > (granted - 1 if checks_again(message) else granted))
 
 
 def bundled(

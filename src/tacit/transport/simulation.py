@@ -22,6 +22,7 @@ import numpy as np
 from tacit.functions.monitor import Monitor
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.centres import Recentrer
 from tacit.protocols.messages import Message
 from tacit.protocols.policies import DEFAULT_POLICY, Policy, policy_named
 from tacit.protocols.settlement import Settlement
@@ -90,10 +91,13 @@ class Simulation:
         self._rng = np.random.default_rng([network.seed, 1])
         dice = np.random.default_rng([network.seed, 2])
         self._policy: Policy | None = None
-        if protocol == "coordinator":
+        self._recentres = protocol == "recentre"
+        if protocol != "broadcast":
             self._policy = policy_named(policy, sites=sites, groups=groups, dimension=dimension, rng=dice)
         self.settlement = self._settlement(Books(sites, groups, dimension, weighted=weighted))
-        self.sites = [Site(site, monitor, groups, weighted=weighted) for site in range(sites)]
+        self.sites = [
+            Site(site, monitor, groups, weighted=weighted, recentres=self._recentres) for site in range(sites)
+        ]
         self.published: list[tuple[float, Answer]] = []
         self.observers: list[Callable[[Simulation], None]] = []
         self._since: list[float | None] = [None] * sites  # when the stay under way began
@@ -105,7 +109,8 @@ class Simulation:
         zones = self._monitor.zones(books.collected.shape[1])
         resolver: Balancer | Cascade = Cascade(self._monitor, zones, books)
         if self._policy is not None:
-            resolver = Balancer(self._monitor, zones, books, self._policy)
+            machine = Recentrer if self._recentres else Balancer
+            resolver = machine(self._monitor, zones, books, self._policy)
         expected = sum(stay.start == 0.0 for stay in self.stays)
         lease, resend = self.timing.lease, self.timing.resend
         return Settlement(resolver, expected=expected, lease=lease, resend=resend, backlog=self._backlog)
@@ -207,6 +212,10 @@ class Simulation:
         resolver.versions, resolver.requests = versions, old.resolver.requests
         self.settlement.published = old.published
         self.settlement.resume(old.settled, old.standing, old.sessions, old.left, self.network.now)
+        known = np.arange(groups)
+        rows = self._monitor.zone_rows(old.resolver.zones, known)
+        if len(rows) and not self._recentres:
+            self._monitor.put_zone_rows(resolver.zones, known, rows)
 
     def _start(self, stay: Stay) -> None:
         """The site joins, or joins again: it holds what it closes from now on."""

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tacit.functions.tables import convex_size
+from tacit.functions.tables import NORMED, NOTHING, convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
+    Centres,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -49,7 +50,6 @@ VERSION = 3
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
 _FEW = 8
-_PARTS_MOST = 1_000
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -254,8 +254,8 @@ def _zones(body: Any, groups: int, dimension: int) -> FloatArray:
             raise UnfitError("its zones have no parts")
         return np.empty((0, 0))
     parts = list(body.zone_parts)
-    if len(parts) != groups or max(parts) > _PARTS_MOST:
-        raise UnfitError(f"{len(parts)} zones of up to {max(parts)} parts do not fit {groups} groups")
+    if len(parts) != groups or max(parts) >= 2 * NORMED or any(code % NORMED > NOTHING for code in parts):
+        raise UnfitError(f"{len(parts)} zones, the greatest of kind {max(parts)}, do not fit {groups} groups")
     numbers = np.array(body.zone_numbers, dtype=np.float64)
     sizes = [convex_size(count, dimension) - 1 for count in parts]
     if len(numbers) != sum(sizes) or not _all_finite(numbers):
@@ -275,7 +275,10 @@ def _new_estimate(body: pb.NewEstimate) -> NewEstimate:
     if body.sites == 0:
         raise UnfitError("it counts no site")
     zones = _zones(body, len(groups), estimates.shape[1])
-    return NewEstimate(body.site, body.version, _pane(body.pane), body.sites, groups, estimates, zones)
+    if body.centres not in list(Centres):
+        raise UnfitError(f"{body.centres} says nothing of what is collected")
+    centres = Centres(body.centres)
+    return NewEstimate(body.site, body.version, _pane(body.pane), body.sites, groups, estimates, zones, centres)
 
 
 def _snapshot(body: pb.Snapshot) -> Snapshot:

@@ -127,7 +127,8 @@ def _adjust_slack(m: AdjustSlack) -> int:
 
 def _new_estimate(m: NewEstimate) -> int:
     head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane) + _unsigned(m.sites)
-    return head + groups_size(m.groups) + _doubles(m.estimates) + _zones(m.zones, m.estimates.shape[1])
+    zones = _zones(m.zones, m.estimates.shape[1]) + _unsigned(m.centres)
+    return head + groups_size(m.groups) + _doubles(m.estimates) + zones
 
 
 def _broadcast(m: Broadcast) -> int:

@@ -91,7 +91,7 @@ class AdjustSlack(_message.Message):
     def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., slacks: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class NewEstimate(_message.Message):
-    __slots__ = ("site", "version", "pane", "sites", "groups", "estimates", "zone_parts", "zone_numbers")
+    __slots__ = ("site", "version", "pane", "sites", "groups", "estimates", "zone_parts", "zone_numbers", "centres")
     SITE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +100,7 @@ class NewEstimate(_message.Message):
     ESTIMATES_FIELD_NUMBER: _ClassVar[int]
     ZONE_PARTS_FIELD_NUMBER: _ClassVar[int]
     ZONE_NUMBERS_FIELD_NUMBER: _ClassVar[int]
+    CENTRES_FIELD_NUMBER: _ClassVar[int]
     site: int
     version: int
     pane: int
@@ -108,7 +109,8 @@ class NewEstimate(_message.Message):
     estimates: _containers.RepeatedScalarFieldContainer[float]
     zone_parts: _containers.RepeatedScalarFieldContainer[int]
     zone_numbers: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., estimates: _Optional[_Iterable[float]] = ..., zone_parts: _Optional[_Iterable[int]] = ..., zone_numbers: _Optional[_Iterable[float]] = ...) -> None: ...
+    centres: int
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., groups: _Optional[_Union[Groups, _Mapping]] = ..., estimates: _Optional[_Iterable[float]] = ..., zone_parts: _Optional[_Iterable[int]] = ..., zone_numbers: _Optional[_Iterable[float]] = ..., centres: _Optional[int] = ...) -> None: ...
 
 class Broadcast(_message.Message):
     __slots__ = ("site", "origin", "version", "pane", "rows")

@@ -59,7 +59,7 @@ def test_without_verify_the_observer_says_nothing(tacit: Tacit, sentence: Senten
 
 
 def test_people_read_the_answer_the_cost_and_the_verdict(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
-    done = tacit("replay", sentence(HOT), *where, "--verify")
+    done = tacit("replay", sentence(HOT), *where, "--protocol", "coordinator", "--verify")
     assert (done.code, done.err) == (0, "")
     assert "\x1b" not in done.out
     assert not any(line.endswith(" ") for line in done.out.splitlines())
@@ -87,10 +87,23 @@ def test_the_other_protocol_and_the_other_step(
     assert set(report["messages"]["by_kind"]) <= {"init", "broadcast"}
 
 
+def test_recentring_and_the_choice_of_a_protocol(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    track = "CREATE WATCH level AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS TRACK m WITHIN 0.5"
+    costs = {}
+    for protocol in ("coordinator", "recentre", "auto"):
+        done = tacit("replay", sentence(track), *where, "--protocol", protocol, "--verify", "--json")
+        report = json.loads(done.out)
+        assert (report["missed"], report["spurious"]) == (0, 0)
+        assert report["max_error"] <= 0.5
+        costs[protocol] = report["messages"]["total"]
+        assert protocol == "auto" or report["protocol"] == protocol
+    assert costs["auto"] == min(costs.values())
+    assert "new zones for all" in tacit("replay", sentence(track), *where, "--protocol", "recentre").out
+
+
 def test_the_report_says_which_zone_was_used(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
-    assert (
-        json.loads(tacit("replay", sentence(HOT), *where, "--zone", "auto", "--json").out)["zone"] == "halfspace, ball"
-    )
+    told = tacit("replay", sentence(HOT), *where, "--protocol", "coordinator", "--zone", "auto", "--json").out
+    assert json.loads(told)["zone"] == "halfspace, ball"
     assert "zones: ball" in tacit("replay", sentence(HOT), *where, "--zone", "ball").out
 
 

@@ -52,7 +52,11 @@ def test_a_wrong_sentence(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--protocol", "gossip"], "there is no protocol named 'gossip'; choose coordinator, broadcast"),
+        (
+            ["--protocol", "gossip"],
+            "there is no protocol named 'gossip'; choose auto, coordinator, broadcast, recentre",
+        ),
+        (["--protocol", "recentre", "--zone", "ball"], "recentring makes zones of its own; leave --zone ball out"),
         (["--step", "minute"], "there is no step named 'minute'; choose event or pane"),
         (["--zone", "cube"], "there is no zone named 'cube'; choose auto, ball, curvature, halfspace or region"),
         (["--policy", "best"], "there is no policy named 'best'"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.functions.expressions import InformationGain, Unary, Variable
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
+from tacit.functions.monitor import CENTRED
 from tacit.functions.statistics import Moment, Statistic
 from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
 from tacit.functions.zone_rows import ZONE_KINDS
@@ -91,7 +92,8 @@ def brute_force(
 ) -> int:
     """Replay, then walk all updates again in plain Python and judge every group at every step. Returns the messages."""
     updates = updates_of(recording, plan.window, step=step)
-    physical = physical_plan(plan, recording, zone=zone)
+    recentres = protocol == "recentre"
+    physical = physical_plan(plan, recording, zone=CENTRED if recentres else zone, form="sums" if recentres else "auto")
     engine = Engine(physical, updates, protocol=protocol, policy=policy)
     outcome = engine.run()
     verdict = judge(physical, updates, outcome.changes)
@@ -149,7 +151,7 @@ def total(recording: Recording, held: list[int], g: int) -> np.ndarray:
     return recording.present[held].sum(axis=0) if held else np.zeros(recording.dimension)
 
 
-@pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
+@pytest.mark.parametrize("protocol", ["coordinator", "broadcast", "recentre"])
 @pytest.mark.parametrize("step", ["event", "pane"])
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("goal", GOALS)
@@ -163,7 +165,7 @@ def test_every_answer_is_right(goal, window, step, protocol):
 @given(
     seed=st.integers(0, 10_000), sites=st.integers(1, 5), goal=st.sampled_from(sorted(GOALS)),
     window=st.sampled_from(sorted(WINDOWS)), step=st.sampled_from(["event", "pane"]),
-    protocol=st.sampled_from(["coordinator", "broadcast"]), policy=st.sampled_from(["lru", "random", "opposite"]),
+    protocol=st.sampled_from(["coordinator", "broadcast", "recentre"]), policy=st.sampled_from(["lru", "random", "opposite"]),
     groups=st.sampled_from([0, 0, 3]), whole=st.booleans(), zone=st.sampled_from(ZONE_KINDS),
 )  # fmt: skip
 @example(seed=2267, sites=4, goal="track", window="time", step="event", protocol="coordinator", policy="opposite",

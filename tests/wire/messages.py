@@ -9,6 +9,7 @@ from tacit.functions.tables import convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
+    Centres,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -83,7 +84,9 @@ def new_estimates(draw):
     groups, columns = draw(group_sets()), draw(st.integers(1, 4))
     estimates = draw(tables(len(groups), columns, finite | st.just(np.nan)))
     zones = draw(zone_rows(len(groups), columns))
-    return NewEstimate(*draw(st.tuples(sites, numbers, panes)), 7, groups, estimates, zones)
+    return NewEstimate(
+        *draw(st.tuples(sites, numbers, panes)), 7, groups, estimates, zones, draw(st.sampled_from(Centres))
+    )
 
 
 @st.composite

@@ -199,7 +199,8 @@ def _instant(time_us: int) -> str:
 
 def _violation_words(report: Report) -> str:
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.messages["by_kind"].items())
-    syncs = f", {report.full_syncs:,} full synchronisations" if report.protocol == "coordinator" else ""
+    words = {"coordinator": "full synchronisations", "recentre": "new zones for all"}
+    syncs = f", {report.full_syncs:,} {words[report.protocol]}" if report.protocol in words else ""
     return f"{report.violations:,}{syncs} (sent: {kinds})"
 
 

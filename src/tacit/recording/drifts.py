@@ -35,14 +35,22 @@ class Drifts:
 
 
 def drifts_along(
-    physical: Physical, updates: Updates, group: int, *, protocol: str, policy: str, seed: int, samples: int = SAMPLES
+    physical: Physical,
+    updates: Updates,
+    group: int,
+    *,
+    protocol: str,
+    policy: str,
+    seed: int,
+    samples: int = SAMPLES,
+    ticks: IntArray | None = None,
 ) -> Drifts:
     """Sample the drifts of one group's sites evenly in time."""
     wanted = np.linspace(int(updates.time[0]), int(updates.time[-1]), samples).astype(np.int64)
     ends = np.flatnonzero(updates.last)
     step = np.searchsorted(updates.time[ends], wanted, side="right") - 1
     at = ends[np.unique(np.maximum(step, 0))]
-    engine = _Stopping(physical, updates, protocol=protocol, policy=policy, seed=seed)
+    engine = _Stopping(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
     zones = physical.monitor.zones(len(at))
     moved = np.empty((len(at), physical.sites, physical.dimension))
     there = np.empty((len(at), physical.sites), dtype=np.bool_)
@@ -82,7 +90,7 @@ class _Stopping(Engine):
             self.updates = Updates(
                 whole.site[part], whole.lo[part], whole.hi[part], whole.time[part], whole.last[part], whole.panes
             )
-            self._seen[:] = -1  # updates are numbered anew
+            self._seen[:], self._origin = -1, begin  # updates are numbered anew
             self.run()
             yield end - 1
 

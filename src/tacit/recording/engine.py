@@ -86,7 +86,7 @@ class Engine:
         rng = np.random.default_rng(seed)
         order = policy_named(policy, sites=n, groups=groups, dimension=d, rng=rng)
         self._recentres = protocol == "recentre"
-        self._ticks = ticks
+        self._ticks, self._origin = ticks, 0  # updates are counted from the origin
         if self._recentres:
             # A step moves one site, unless it is a pane, which moves all.
             self._balancer: Balancer = Recentrer(
@@ -295,7 +295,8 @@ class Engine:
 
     def _recentre(self, update: int, reports: list[tuple[int, Rows]]) -> None:
         resolver, changed = self._balancer, np.empty(0, dtype=np.int64)
-        tick = update if self._ticks is None else int(self._ticks[update])
+        tick = self._origin + update
+        tick = tick if self._ticks is None else int(self._ticks[tick])
         while reports:
             for site, rows in reports:
                 self._send(site, COORDINATOR, Report(site, 1, update, int(resolver.versions[site]), rows))

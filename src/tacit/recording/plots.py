@@ -185,7 +185,13 @@ def _draw_drifts(
     axes.set_ylabel("sites")
     axes.grid(False)
     drifts = drifts_along(
-        replay.physical, replay.updates, group, protocol=settings.protocol, policy=settings.policy, seed=settings.seed
+        replay.physical,
+        replay.updates,
+        group,
+        protocol=replay.report.protocol,
+        policy=settings.policy,
+        seed=settings.seed,
+        ticks=replay.ticks,
     )
     edges, tiles = _tiles(drifts, int(replay.updates.time[0]), int(replay.updates.time[-1]))
     sites = tiles.shape[1]

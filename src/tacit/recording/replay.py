@@ -14,7 +14,7 @@ import numpy as np
 from tacit.functions.goals import Goal, Track
 from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import WatchPlan, Window
-from tacit.language.shape import zone_kind
+from tacit.language.shape import protocol_for, zone_kind
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
@@ -30,6 +30,7 @@ from tacit.wire.sizes import size
 __all__ = ["Replay", "replay_recording"]
 
 STEPS = ("event", "pane")
+_TRIAL_SHARE, _TRIAL_LEAST, _TRIAL_MOST = 10, 2_000, 40_000  # updates on which protocols are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Replay:
     outcome: Outcome
     physical: Physical
     updates: Updates
+    ticks: IntArray | None = None  # the pane of each update, where panes are steps
 
 
 def replay_recording(
@@ -64,12 +66,17 @@ def replay_recording(
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
-    if protocol == "recentre":
-        form = "sums"
-    physical = physical_plan(plan, recording, form=form, zone=zone_kind(plan, protocol, zone), measure=measure)
     ticks = _panes(updates, plan.window) if step == "pane" else None
-    engine = Engine(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
-    outcome = engine.run(progress)
+
+    def engine(protocol: str, updates: Updates) -> tuple[Physical, Engine]:
+        shape = "sums" if protocol == "recentre" else form
+        kind = zone_kind(plan, protocol, zone)
+        physical = physical_plan(plan, recording, form=shape, zone=kind, measure=measure)
+        return physical, Engine(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
+
+    protocol = protocol_for(plan, protocol) if protocol != "auto" else _cheaper(plan, zone, updates, engine)
+    physical, machine = engine(protocol, updates)
+    outcome = machine.run(progress)
     seconds = clock.perf_counter() - begin
     ledger = outcome.ledger
     report = Report(
@@ -88,7 +95,18 @@ def replay_recording(
         verdict = judge(physical, updates, outcome.changes)
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
-    return Replay(report, outcome, physical, updates)
+    return Replay(report, outcome, physical, updates, ticks)
+
+
+def _cheaper(
+    plan: WatchPlan, zone: str, updates: Updates, engine: Callable[[str, Updates], tuple[Physical, Engine]]
+) -> str:
+    """The protocol that needs fewer messages on the first part of the recording."""
+    if zone != "auto" or protocol_for(plan, "recentre") != "recentre":
+        return "coordinator"
+    part = updates.first(max(_TRIAL_LEAST, len(updates.site) // _TRIAL_SHARE), _TRIAL_MOST)
+    costs = {name: engine(name, part)[1].run().ledger.messages for name in ("coordinator", "recentre")}
+    return min(costs, key=costs.__getitem__)
 
 
 def _panes(updates: Updates, window: Window) -> IntArray:

@@ -28,7 +28,7 @@ class Settings:
     tacit.vocabulary.errors.OptionError: there is no step named 'minute'; choose event or pane
     """
 
-    protocol: str = "coordinator"
+    protocol: str = "auto"
     step: str = "event"
     zone: str = "auto"
     policy: str = DEFAULT_POLICY
@@ -38,10 +38,14 @@ class Settings:
     def checked(self) -> Settings:
         """The same settings with aliases resolved; OptionError for a name that does not exist."""
         named = replace(self, protocol=ALIASES.get(self.protocol, self.protocol))
-        _known("protocol", named.protocol, PROTOCOLS, also=ALIASES)
+        _known("protocol", named.protocol, ("auto", *PROTOCOLS), also=ALIASES)
         _known("step", named.step, STEPS)
         _known("zone", named.zone, ZONE_KINDS)
         _known("policy", named.policy, tuple(POLICIES))
+        if named.protocol == "recentre" and named.zone != "auto":
+            raise OptionError(
+                f"recentring makes zones of its own; leave --zone {named.zone} out, or choose --protocol coordinator"
+            )
         if named.seed < 0:
             raise OptionError(f"the seed is {named.seed}, but must be 0 or more")
         return named

@@ -14,7 +14,7 @@ Nothing is replayed after the last event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,14 @@ class Updates:
     time: IntArray  # microseconds at which it takes effect
     last: BoolArray  # the last update of its step
     panes: int  # how many panes the recording spans
+
+    def first(self, count: int, most: int) -> Updates:
+        """The first ``count`` updates, but no more than ``most``, up to the end of a step."""
+        ends = np.flatnonzero(self.last[: min(count, most)])
+        end = int(ends[-1]) + 1 if len(ends) else len(self.last)
+        return replace(
+            self, site=self.site[:end], lo=self.lo[:end], hi=self.hi[:end], time=self.time[:end], last=self.last[:end]
+        )
 
     @property
     def steps(self) -> int:

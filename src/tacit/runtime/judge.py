@@ -19,7 +19,7 @@ from tacit.functions.goals import Comparison, Track
 from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
-from tacit.language.shape import Shape, shape_of
+from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.runtime.answers import label_of, side_of
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
@@ -78,12 +78,16 @@ class Judge:
 
     def verdicts(self, store: Store) -> list[Verdict]:
         """What to say of every watch that is in the store."""
-        rows = store.all("SELECT number, lineage, text, centres, units FROM watches WHERE centres IS NOT NULL")
+        rows = store.all(
+            "SELECT number, lineage, text, protocol, centres, units FROM watches WHERE centres IS NOT NULL"
+        )
         return [self._judge(store, *row) for row in rows if row[0] in self._held]
 
-    def _judge(self, store: Store, number: int, lineage: int, text: str, centres: bytes, units: bytes) -> Verdict:
+    def _judge(
+        self, store: Store, number: int, lineage: int, text: str, protocol: str, centres: bytes, units: bytes
+    ) -> Verdict:
         plan = parse_watch(text)
-        shape = shape_of(plan, Measure(unpack(centres), unpack(units)))
+        shape = shape_of(plan, Measure(unpack(centres), unpack(units)), zone_kind(plan, protocol))
         said = _Said(store, lineage, shape, by_member=isinstance(plan.grouping, ByMember))
         wrong: list[str] = []
         judged = 0

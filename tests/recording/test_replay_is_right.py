@@ -165,7 +165,8 @@ def test_every_answer_is_right(goal, window, step, protocol):
 @given(
     seed=st.integers(0, 10_000), sites=st.integers(1, 5), goal=st.sampled_from(sorted(GOALS)),
     window=st.sampled_from(sorted(WINDOWS)), step=st.sampled_from(["event", "pane"]),
-    protocol=st.sampled_from(["coordinator", "broadcast", "recentre"]), policy=st.sampled_from(["lru", "random", "opposite"]),
+    protocol=st.sampled_from(["coordinator", "broadcast", "recentre"]),
+    policy=st.sampled_from(["lru", "random", "opposite"]),
     groups=st.sampled_from([0, 0, 3]), whole=st.booleans(), zone=st.sampled_from(ZONE_KINDS),
 )  # fmt: skip
 @example(seed=2267, sites=4, goal="track", window="time", step="event", protocol="coordinator", policy="opposite",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from tacit.functions.tables import convex_size
+from tacit.functions.tables import NORMED, NOTHING, convex_size
+from tacit.functions.zone_rows import DOUBT, ENDLESS
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -68,14 +69,31 @@ def tabled(draw, make, elements=finite):
 @st.composite
 def zone_rows(draw, groups, columns):
     """Convex zones of some groups, as many numbers wide as the largest needs; or none."""
-    parts = draw(st.lists(st.integers(0, 3), min_size=groups, max_size=groups))
-    if not any(parts):
+    codes = draw(st.lists(st.sampled_from([0, 0, 1, 2, 3, NOTHING, NORMED + 2]), min_size=groups, max_size=groups))
+    if not any(codes):
         return np.empty((0, 0))
-    rows = np.zeros((groups, convex_size(max(parts), columns)))
-    for row, count in zip(rows, parts, strict=True):
-        row[0] = count
-        row[1 : convex_size(count, columns)] = draw(st.floats(-1e9, 1e9)) + np.arange(convex_size(count, columns) - 1)
+    rows = np.zeros((groups, max(convex_size(code, columns) for code in codes)))
+    for row, code in zip(rows, codes, strict=True):
+        row[0] = code
+        if convex_size(code, columns) > 1:
+            _fill_zone(draw, row[1 : convex_size(code, columns)], code, columns)
     return rows
+
+
+def _fill_zone(draw, numbers, code, d):
+    """Numbers that a zone may have: with and without corners, doubts and bends; bends are symmetric."""
+    some = draw(st.floats(-1e9, 1e9)) + np.arange(len(numbers))
+    corners = draw(st.sampled_from(["none", "mirrored", "both"]))
+    high = np.full(d, ENDLESS) if corners == "none" else np.abs(some[:d]) + 1.0
+    numbers[:d], numbers[d : 2 * d] = -high * (2.0 if corners == "both" else 1.0), high
+    size = 1 + 2 * d + d * d
+    for first in range(2 * d, 2 * d + code % NORMED * size, size):
+        slope, bend = some[first + 1 : first + 1 + d], some[first + 1 + 2 * d : first + size].reshape(d, d)
+        numbers[first], numbers[first + 1 : first + 1 + d] = some[first], slope
+        numbers[first + 1 + d : first + 1 + 2 * d] = np.abs(slope) * draw(st.sampled_from([DOUBT, 1e-3]))
+        numbers[first + 1 + 2 * d : first + size] = ((bend + bend.T) * draw(st.sampled_from([0.0, 0.5]))).ravel()
+    if code >= NORMED:
+        numbers[-d * d :] = some[-d * d :]
 
 
 @st.composite

@@ -262,10 +262,17 @@ def _parts(asked: Ask) -> int:
 
 
 def _joined(at: FloatArray, parts: tuple[Concave, ...]) -> ConvexZone:
+    parts = tuple({_mark(part): part for part in parts}.values())  # several questions may need the same
     wide = np.full(len(at), np.inf)
     low = np.max([-wide, *(part.low for part in parts)], axis=0)
     high = np.min([wide, *(part.high for part in parts)], axis=0)
     return ConvexZone(at, parts, low, high)
+
+
+def _mark(part: Concave) -> tuple[object, ...]:
+    """What tells it from others."""
+    numbers = (part.slope, part.unsure, part.bend, part.low, part.high)
+    return (part.level, *(each.tobytes() for each in numbers), None if part.kept is None else id(part.kept))
 
 
 def _size(zone: ConvexZone, moves: FloatArray) -> float:

@@ -22,7 +22,7 @@ from tacit.functions.tables import NORMED, NOTHING, STATE_CONVEX, STATE_SHORTCUT
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import ProtocolError
 
-__all__ = ["ZONE_KINDS", "ZoneRows", "convex_row", "nothing_row", "roaming_row"]
+__all__ = ["DOUBT", "ENDLESS", "ZONE_KINDS", "ZoneRows", "convex_row", "nothing_row", "roaming_row"]
 
 ZONE_KINDS = ("auto", "ball", "curvature", "halfspace", "region")
 DIMENSION_MOST = 16  # beyond it a zone's matrices are large, and balls are cheaper to ask
@@ -30,7 +30,8 @@ PARTS_MOST = 40
 _WIDE = 2.0 ** np.arange(0.0, 8.0)  # boxes, in safe radii of the ball
 _STEPS = 12
 _FAR = 64.0
-_ENDLESS = 1e308
+ENDLESS = 1e308
+DOUBT = 2e-12  # of the slope
 
 
 class ZoneRows:
@@ -135,8 +136,8 @@ def convex_row(zone: ConvexZone, scale: FloatArray, share: float = 1.0) -> Float
     row = np.zeros(convex_size(len(zone.parts), d))
     row[0] = len(zone.parts)
     shrunk = share * (1.0 - 1e-15)
-    row[1 : 1 + d] = np.maximum((zone.low - zone.at) / scale * shrunk, -_ENDLESS)
-    row[1 + d : 1 + 2 * d] = np.minimum((zone.high - zone.at) / scale * shrunk, _ENDLESS)
+    row[1 : 1 + d] = np.maximum((zone.low - zone.at) / scale * shrunk, -ENDLESS)
+    row[1 + d : 1 + 2 * d] = np.minimum((zone.high - zone.at) / scale * shrunk, ENDLESS)
     for k, part in enumerate(zone.parts):
         _put_part(row, d, k, part.level, part.slope * scale / share, part.unsure * scale / share,
                   part.bend * np.outer(scale, scale) / share**2)  # fmt: skip
@@ -170,7 +171,9 @@ def _put_part(
     first = 1 + 2 * d + k * size
     row[first] = level
     row[first + 1 : first + 1 + d] = slope
-    row[first + 1 + d : first + 1 + 2 * d] = doubt * (1.0 + 1e-12) + 1e-15 * np.abs(slope)
+    doubt = doubt * (1.0 + 1e-12) + 1e-15 * np.abs(slope)
+    little = DOUBT * np.abs(slope)  # what is no more than rounding needs no numbers of its own on the wire
+    row[first + 1 + d : first + 1 + 2 * d] = little if (doubt <= little).all() else doubt
     row[first + 1 + 2 * d : first + size] = bend.ravel()
 
 

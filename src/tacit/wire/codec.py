@@ -41,6 +41,7 @@ from tacit.wire.kinds import KINDS
 from tacit.wire.sizes import is_range
 from tacit.wire.unfit import UnfitError
 from tacit.wire.unfit import pane_in_range as _pane
+from tacit.wire.zone_codec import packed_zone, unpacked_zone
 
 __all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
 
@@ -172,8 +173,8 @@ def _write_zones(body: Any, name: str, zones: FloatArray) -> None:
         return
     parts, dimension = zones[:, 0].astype(np.int64), len(body.estimates) // len(zones)
     body.zone_parts.extend(parts.tolist())
-    for row, count in zip(zones, parts.tolist(), strict=True):
-        body.zone_numbers.extend(row[1 : convex_size(count, dimension)].tolist())
+    for row in zones:
+        body.zone_numbers.extend(packed_zone(row, dimension))
 
 
 _WRITE: dict[str, Callable[[Any, str, Any], None]] = {
@@ -257,15 +258,14 @@ def _zones(body: Any, groups: int, dimension: int) -> FloatArray:
     if len(parts) != groups or max(parts) >= 2 * NORMED or any(code % NORMED > NOTHING for code in parts):
         raise UnfitError(f"{len(parts)} zones, the greatest of kind {max(parts)}, do not fit {groups} groups")
     numbers = np.array(body.zone_numbers, dtype=np.float64)
-    sizes = [convex_size(count, dimension) - 1 for count in parts]
-    if len(numbers) != sum(sizes) or not _all_finite(numbers):
-        raise UnfitError(f"{len(numbers)} numbers do not make its zones")
-    zones = np.zeros((groups, 1 + max(sizes)))
-    begin = 0
-    for row, count, size in zip(zones, parts, sizes, strict=True):
-        row[0] = count
-        row[1 : 1 + size] = numbers[begin : begin + size]
-        begin += size
+    if not _all_finite(numbers):
+        raise UnfitError("its zones hold numbers that are not finite")
+    zones = np.zeros((groups, max(convex_size(code, dimension) for code in parts)))
+    for row, code in zip(zones, parts, strict=True):
+        own, numbers = unpacked_zone(code, numbers, dimension)
+        row[: len(own)] = own
+    if len(numbers):
+        raise UnfitError(f"{len(numbers)} numbers are left of its zones")
     return zones
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.functions.tables import convex_size
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -31,6 +30,7 @@ from tacit.protocols.messages import (
     Snapshot,
 )
 from tacit.vocabulary import FloatArray, IntArray
+from tacit.wire.zone_codec import packed_zone
 
 __all__ = ["VERSION_BYTES", "groups_size", "is_range", "rows_size", "size"]
 
@@ -76,7 +76,7 @@ def _zones(zones: FloatArray, dimension: int) -> int:
     if not zones.size:
         return 0
     parts = zones[:, 0].astype(np.int64).tolist()
-    numbers = 8 * sum(convex_size(count, dimension) - 1 for count in parts)
+    numbers = 8 * sum(len(packed_zone(row, dimension)) for row in zones)
     return _nested(sum(map(_varint, parts))) + (_nested(numbers) if numbers else 0)
 
 

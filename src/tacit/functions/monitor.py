@@ -119,6 +119,19 @@ class Monitor:
         """The kinds of zones that were made so far, most often made first."""
         return tuple(kind for kind, _ in self._rows.used.most_common()) or ("ball",)
 
+    def zone_sizes(self, estimate: FloatArray, spread: FloatArray | None = None) -> dict[str, float]:
+        """How far drifts can go from an estimate (d,) in each kind of zone that there is, in usual drifts (``spread``).
+
+        The largest is the one that ``auto`` takes; a half-space or region that is exact is taken before a ball.
+        """
+        zones, first = self.zones(1), np.zeros(1, dtype=np.int64)
+        self.refresh(zones, first, estimate[None], make=False)
+        bounds = (0.0, 0.0)
+        if isinstance(self.goal, Track):
+            low, high = self.goal.right_for(self.tracked(estimate[None]))
+            bounds = (float(low[0]), float(high[0]))
+        return self._rows.sizes(self.tables, zones, 0, bounds, spread)
+
     def put_centred(self, zones: Zones, group: int, told: Told) -> None:
         """The group, whose estimate is known, has a zone for recentring."""
         zone = told.zone

@@ -22,7 +22,7 @@ from tacit.functions.tables import NORMED, NOTHING, STATE_CONVEX, STATE_SHORTCUT
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import ProtocolError
 
-__all__ = ["DOUBT", "ENDLESS", "ZONE_KINDS", "ZoneRows", "convex_row", "nothing_row", "roaming_row"]
+__all__ = ["DOUBT", "ENDLESS", "ZONE_KINDS", "ZoneRows", "chosen_kind", "convex_row", "nothing_row", "roaming_row"]
 
 ZONE_KINDS = ("auto", "ball", "curvature", "halfspace", "region")
 DIMENSION_MOST = 16  # beyond it a zone's matrices are large, and balls are cheaper to ask
@@ -30,6 +30,7 @@ PARTS_MOST = 40
 _WIDE = 2.0 ** np.arange(0.0, 8.0)  # boxes, in safe radii of the ball
 _STEPS = 12
 _FAR = 64.0
+_MOST = 1e3  # usual drifts: what goes further is taken to be endless
 ENDLESS = 1e308
 DOUBT = 2e-12  # of the slope
 
@@ -109,25 +110,62 @@ class ZoneRows:
         zone = maker.best(point, bounds, moves * self.scale, boxes, self._pieces)
         return zone if zone is None or all(part.kept is None for part in zone.parts) else None
 
+    def sizes(
+        self, tables: Tables, zones: Zones, g: int, bounds: tuple[float, float], spread: FloatArray | None = None
+    ) -> dict[str, float]:
+        """How far drifts may go at a group's estimate, by the kinds of zones that there are, in usual drifts.
+
+        The group must have its ball (``refresh`` with ``make=False``).
+        """
+        moves = self._ways if spread is None else self._ways * spread
+        found = {"ball": float(np.exp(self._of_balls(tables, zones, g, moves)))}
+        maker = self.makers.get(int(zones.answer[g]))
+        if maker is None or not np.isfinite(zones.estimate[g]).all():
+            return found
+        zone = self._made(maker, zones.estimate[g] * self.scale, bounds, float(zones.radius[g]), moves)
+        if zone is not None and zone.parts and len(zone.parts) <= self.parts:
+            found[_kind(zone)] = float(np.exp(self._of_zone(zone, moves)))
+        return found
+
     def _larger(self, tables: Tables, zones: Zones, g: int, zone: ConvexZone, moves: FloatArray) -> bool:
         """Can drifts go further in it than their balls?"""
-        sizes = np.linalg.norm(moves, axis=1)
         if not zones.radius[g] > 0.0:
             return True
-        low = float(zones.radius[g]) / sizes
+        most = float(zones.radius[g]) * _FAR
+        return self._of_zone(zone, moves, most) > self._of_balls(tables, zones, g, moves)
+
+    def _of_zone(self, zone: ConvexZone, moves: FloatArray, most: float = np.inf) -> float:
+        """The typical distance to the end of a zone in units of the moves, as a logarithm."""
+        own = np.minimum(zone.distances(moves * self.scale), most / np.linalg.norm(moves, axis=1))
+        return float(np.log(np.clip(own, 1e-300, _MOST)).mean())
+
+    def _of_balls(self, tables: Tables, zones: Zones, g: int, moves: FloatArray) -> float:
+        """The same for balls, found by halving."""
+        low = np.full(len(moves), float(zones.radius[g])) / np.linalg.norm(moves, axis=1)
+        if not 0.0 < zones.radius[g] < np.inf:
+            return float(np.log(np.clip(low, 1e-300, 1e300)).mean())
         high = low * _FAR
-        own = np.minimum(zone.distances(moves * self.scale), high)
         groups, inside = np.full(len(low), g, dtype=np.int64), np.empty(len(low), dtype=np.bool_)
         for _ in range(_STEPS):
             middle = np.sqrt(low * high)
             inside_many(tables, zones, groups, zones.estimate[g] + middle[:, None] * moves, inside)
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        return bool(np.log(np.maximum(own, 1e-300)).mean() > np.log(low).mean())
+        return float(np.log(low).mean())
 
     def _put(self, zones: Zones, g: int, at: int, zone: ConvexZone) -> None:
         row = convex_row(zone, self.scale)
         zones.state[g, at : at + len(row)] = row
         zones.radius[g] = _safe_radius(row, len(self.scale))
+
+
+def chosen_kind(sizes: dict[str, float]) -> str:
+    """Of the kinds of zones that there are, by their sizes, the one that ``auto`` takes.
+
+    >>> chosen_kind({"ball": 2.0, "curvature": 3.0}), chosen_kind({"ball": 2.0, "halfspace": 1.0})
+    ('curvature', 'halfspace')
+    """
+    exact = [kind for kind in sizes if kind in ("halfspace", "region")]
+    return exact[0] if exact else max(sizes, key=sizes.__getitem__)
 
 
 def convex_row(zone: ConvexZone, scale: FloatArray, share: float = 1.0) -> FloatArray:

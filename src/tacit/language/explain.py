@@ -32,6 +32,13 @@ UNITS_US = (
 )  # fmt: skip
 FORMULA_MAX = 100  # longer ones say less than their form does
 DEGREES = ("constant", "affine", "quadratic")
+_EXACT, _REGION, _BALL = "half-space, exact", "convex region, or half-space at its nearest point, or ball", "ball"
+_CURVED = "curvature, by bounds of the Hessian in a box, or ball"
+_ZONES = {
+    "constant": _EXACT, "affine": _EXACT, "ratio of affine": _EXACT, "quadratic": _REGION, "entropy": _BALL,
+    "square root of quadratic": _REGION, "information gain": _BALL, "a Python function with a bound": _BALL,
+    "a Python function without a bound": _BALL,
+}  # fmt: skip
 
 
 def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -> dict[str, object]:
@@ -59,6 +66,7 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
         "every": every_text(plan.window.every),
         "groups": _groups_text(plan),
         "columns": sorted({use.name for use in plan.columns}),
+        "zones": _zone_words(plan),
         "unsound": [node.name for node in _opaque(plan) if node.unsound],
         "predicted": dict(predicted) if predicted is not None else None,
     }
@@ -77,6 +85,7 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
       panes       every 36 seconds
       statistics  sum(x)
                   count(x)
+      zones       half-space, exact
     """
     names = [statistic.name for statistic in plan.statistics]
     expressions = dict(plan.outputs)
@@ -94,6 +103,7 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
     if (groups := _groups_text(plan)) is not None:
         lines.append(("groups", groups))
     lines += [("statistics" if index == 0 else "", name) for index, name in enumerate(names)]
+    lines.append(("zones", _zone_words(plan)))
     lines += [("unsound", f"{node.name} has no proved bound") for node in _opaque(plan) if node.unsound]
     for index, (what, number) in enumerate((predicted or {}).items()):
         lines.append(("predicted" if index == 0 else "", f"{what}: {number:,.6g}"))
@@ -130,6 +140,14 @@ def form_of(expression: Expression) -> str:
     if as_entropy(expression) is not None:
         return "entropy"
     return "general"
+
+
+def _zone_words(plan: WatchPlan) -> str:
+    """Which zones can be proved; where they are made, the largest is taken."""
+    if isinstance(plan.grouping, ByMember):
+        return "ball"
+    words = {_ZONES.get(form_of(each), _CURVED) for each in goal_expressions(plan.goal)}
+    return "; ".join(sorted(words))
 
 
 def _degree(degree: int) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
-from tacit.functions.tracking import STAY
+from tacit.functions.tracking import EACH, FOLLOW, STAY
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Centres, Message, NewEstimate, Rows
 from tacit.protocols.policies import Policy
@@ -92,6 +92,15 @@ class Recentrer(Balancer):
         """Ask every available site for every group: how a watch starts, and how it goes on when the roster changed."""
         self._now = pane
         return super().collect_all(pane)
+
+    def words(self, group: int) -> str:
+        """The zone of a group in words."""
+        keeper = self._keepers.get(group)
+        if keeper is None or keeper.told.kind == EACH:
+            return "none: sites say every change"
+        zone = keeper.told.zone
+        ways = {FOLLOW: "it follows the estimate", STAY: "it stays where it is"}
+        return f"{ways[keeper.told.kind]}; in usual moves sites may go {zone.radius:.3g}, the estimate {zone.reach:.3g}"
 
     def _keeper(self, before: Keeper | None = None) -> Keeper:
         """Of a group; with what was learned of it before."""

@@ -30,7 +30,9 @@ from tacit.functions.chance import (
     rate,
     together_messages,
 )
+from tacit.functions.zone_rows import chosen_kind
 from tacit.language.plan import WatchPlan
+from tacit.language.shape import zone_kind
 from tacit.protocols._kernels import ONE_GROUP
 from tacit.recording.items import Items, Walk, items_of
 from tacit.recording.physical import Physical, physical_plan
@@ -61,6 +63,7 @@ class Prediction:
     broadcast: float
     centralised: int
     pane_shipping: int
+    zones: dict[str, float]  # how far drifts may go from the mean in each kind of zone, in usual drifts
 
     @property
     def panes_cheaper(self) -> bool:
@@ -81,6 +84,7 @@ class Prediction:
             f"  violations per window, all {self.sites} sites{groups} together: "
             f"at most {self.violations_markov_old:.3g} "
             f"(Markov; {self.violations_markov:.3g} from the mean), {self.violations_hoeffding:.3g} (Hoeffding)",
+            f"zones at the mean, in usual drifts to the edge: {_zone_words(self.zones)}",
             "predicted cost of this recording (estimate):",
         ]
         if self.inflation is not None:
@@ -133,7 +137,27 @@ def predict(plan: WatchPlan, recording: Recording, *, step: str = "event") -> Pr
         coordinator_high=collected_messages(violations, sites),
         broadcast=broadcast_messages(violations, sites), centralised=len(recording),
         pane_shipping=len(updates_of(recording, plan.window, step="pane").site),
+        zones=_zones(plan, recording, estimates, deviation),
     )  # fmt: skip
+
+
+def _zones(plan: WatchPlan, recording: Recording, estimates: FloatArray, deviation: FloatArray) -> dict[str, float]:
+    """The sizes of the zones around the mean of the first group that has one."""
+    known = np.flatnonzero(np.isfinite(estimates).all(axis=1))
+    if not len(known):
+        return {}
+    g = int(known[0])
+    monitor = physical_plan(plan, recording, zone=zone_kind(plan, "coordinator")).monitor
+    usual = float(deviation[:, g].max(initial=0.0)) / max(1.0, np.sqrt(monitor.dimension))
+    return monitor.zone_sizes(estimates[g], np.full(monitor.dimension, usual) if usual > 0.0 else None)
+
+
+def _zone_words(sizes: dict[str, float]) -> str:
+    if not sizes:
+        return "there is no mean"
+    chosen = chosen_kind(sizes)
+    listed = ", ".join(f"{kind} {size:.3g}" for kind, size in sorted(sizes.items(), key=lambda pair: -pair[1]))
+    return f"{listed}; {chosen} is taken"
 
 
 def _estimates(physical: Physical, items: Items) -> FloatArray:

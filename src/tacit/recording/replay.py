@@ -30,6 +30,7 @@ from tacit.wire.sizes import size
 __all__ = ["Replay", "replay_recording"]
 
 STEPS = ("event", "pane")
+_MESSAGE_BYTES = 200.0  # that cost as much as a message does by itself
 _TRIAL_SHARE, _TRIAL_LEAST, _TRIAL_MOST = 10, 2_000, 40_000  # updates on which protocols are compared
 
 
@@ -101,12 +102,12 @@ def replay_recording(
 def _cheaper(
     plan: WatchPlan, zone: str, updates: Updates, engine: Callable[[str, Updates], tuple[Physical, Engine]]
 ) -> str:
-    """The protocol that needs fewer messages on the first part of the recording."""
+    """The protocol that costs less on the first part of the recording: in messages, of so many bytes each."""
     if zone != "auto" or protocol_for(plan, "recentre") != "recentre":
         return "coordinator"
     part = updates.first(max(_TRIAL_LEAST, len(updates.site) // _TRIAL_SHARE), _TRIAL_MOST)
-    costs = {name: engine(name, part)[1].run().ledger.messages for name in ("coordinator", "recentre")}
-    return min(costs, key=costs.__getitem__)
+    ledgers = {name: engine(name, part)[1].run().ledger for name in ("coordinator", "recentre")}
+    return min(ledgers, key=lambda name: ledgers[name].messages + ledgers[name].bytes / _MESSAGE_BYTES)
 
 
 def _panes(updates: Updates, window: Window) -> IntArray:

@@ -38,7 +38,7 @@ from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.known_sites import KnownSites
 from tacit.runtime.pruning import pruning, tidying
 from tacit.runtime.rehearsal import no_watch, rehearse
-from tacit.runtime.reports import alert_rows, site_rows, watch_document, watch_rows
+from tacit.runtime.reports import alert_rows, explained, site_rows, watch_document, watch_rows
 from tacit.runtime.restoring import restored
 from tacit.runtime.store import Store, Write, pack
 from tacit.vocabulary import ProtocolError
@@ -278,8 +278,8 @@ class Coordinator:
                 wanted = None if name is None else self.find(name).plan.name
                 return {"statement": "show alerts", "alerts": alert_rows(self.store, wanted, limit)}, []
             case ExplainWatch(name, plan):
-                plan = self.find(name).plan if plan is None else plan
-                return {"statement": "explain", "watch": plan.name, "text": explain_text(plan)}, []
+                text = explain_text(plan) if plan is not None else explained(self.find(name))
+                return {"statement": "explain", "watch": name, "text": text}, []
         raise AssertionError(statement)
 
     def _drop_site(self, name: str, now: float) -> list[Addressed]:

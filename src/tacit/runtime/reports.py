@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.functions.goals import Track
+from tacit.functions.zone_rows import chosen_kind
+from tacit.language.explain import explain_text
+from tacit.protocols.centres import Recentrer
+from tacit.protocols.threshold import Balancer
 from tacit.runtime.answers import guarantee_of, label_of, side_of
 from tacit.runtime.starting import missing_sites
 from tacit.runtime.store import Store
@@ -18,7 +22,10 @@ if TYPE_CHECKING:
     from tacit.runtime.coordinator import Coordinator
     from tacit.runtime.kept_watch import KeptWatch
 
-__all__ = ["GROUPS_SHOWN", "alert_rows", "alerts_after", "answer_document", "site_rows", "watch_document", "watch_rows"]
+__all__ = [
+    "GROUPS_SHOWN", "alert_rows", "alerts_after", "answer_document", "explained", "site_rows", "watch_document",
+    "watch_rows",
+]  # fmt: skip
 
 GROUPS_SHOWN = 1_000
 
@@ -41,6 +48,27 @@ def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> di
         "cost": _cost(coordinator, watch),
         "measure": None if measure is None else {"centres": measure.centres.tolist(), "units": measure.units.tolist()},
     }
+
+
+def explained(watch: KeptWatch) -> str:
+    """EXPLAIN WATCH of one that runs: the plan, how it is kept, and the zones that its sites hold."""
+    lines = [explain_text(watch.plan), f"  protocol    {watch.protocol}"]
+    settlement = watch.settlement
+    if settlement is None or not len(settlement.resolver.zones.answer):
+        return "\n".join([*lines, "  zones now   none yet"])
+    resolver = settlement.resolver
+    made = ", ".join(resolver.monitor.kinds)
+    if isinstance(resolver, Recentrer):
+        return "\n".join([*lines, f"  zones now   {resolver.words(0)} (made so far: {made})"])
+    spread = resolver.spread.now if isinstance(resolver, Balancer) else None
+    estimate = resolver.zones.estimate[0]
+    if not np.isfinite(estimate).all():
+        return "\n".join([*lines, "  zones now   none: the answer has no value"])
+    sizes = resolver.monitor.zone_sizes(estimate, spread)
+    listed = ", ".join(f"{kind} {size:.3g}" for kind, size in sorted(sizes.items(), key=lambda pair: -pair[1]))
+    unit = "units" if spread is None else "usual drifts"
+    lines.append(f"  zones now   {chosen_kind(sizes)}; to the edge, in {unit}: {listed} (made so far: {made})")
+    return "\n".join(lines)
 
 
 def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> dict[str, Any]:

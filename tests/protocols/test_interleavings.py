@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tacit.functions.monitor import CENTRED
+from tacit.functions.monitor import CENTRED, FITTED
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.messages import Message
 from tacit.protocols.settlement import Settlement
@@ -21,7 +21,7 @@ from tacit.protocols.site import Site
 from tacit.protocols.threshold import Balancer
 from tacit.vocabulary import State
 from tacit.wire import decode, encode
-from tests.protocols.watches import balancer, cascade, recentrer, sum_above
+from tests.protocols.watches import balancer, cascade, fitter, recentrer, sum_above
 
 SITES = 3
 THRESHOLD = 10.0
@@ -40,20 +40,23 @@ class Interleavings(RuleBasedStateMachine):
         self.judged = 0
 
     @initialize(
-        kind=st.sampled_from(["balance", "broadcast", "recentre"]),
+        kind=st.sampled_from(["balance", "broadcast", "recentre", "fit"]),
         weighted=st.booleans(),
         margin=st.sampled_from([0.0, 4.0]),
     )
     def begin(self, kind: str, weighted: bool, margin: float) -> None:
-        recentres = kind == "recentre"
-        self.weighted, self.margin = weighted and not recentres, margin
-        resolver: Balancer | Cascade = recentrer(SITES, threshold=THRESHOLD, margin=margin)
-        if not recentres:
-            make = cascade if kind == "broadcast" else balancer
-            resolver = make(SITES, weighted=weighted, threshold=THRESHOLD, margin=margin)
+        plain = kind in ("balance", "broadcast")  # the others keep weights in the vector
+        self.weighted, self.margin = weighted and plain, margin
+        goal = {"threshold": THRESHOLD, "margin": margin}
+        resolver: Balancer | Cascade
+        if plain:
+            resolver = (cascade if kind == "broadcast" else balancer)(SITES, weighted=weighted, **goal)
+        else:
+            resolver = (recentrer if kind == "recentre" else fitter)(SITES, **goal)
         self.settlement = Settlement(resolver, expected=SITES)
-        monitor = sum_above(THRESHOLD, margin, CENTRED if recentres else "ball")
-        self.sites = [Site(site, monitor, 1, weighted=self.weighted, recentres=recentres) for site in range(SITES)]
+        monitor = sum_above(**goal, zone="ball" if plain else CENTRED if kind == "recentre" else FITTED)
+        options = {"weighted": self.weighted, "recentres": kind == "recentre", "fits": 8 if kind == "fit" else 0}
+        self.sites = [Site(site, monitor, 1, **options) for site in range(SITES)]
         for site in self.sites:
             self.post(COORDINATOR, (site.hello(),))
 

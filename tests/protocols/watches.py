@@ -6,15 +6,16 @@ import numpy as np
 
 from tacit.functions.expressions import Variable
 from tacit.functions.goals import Comparison
-from tacit.functions.monitor import CENTRED, Monitor
+from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
+from tacit.protocols.fitted import Fitter
 from tacit.protocols.messages import Message, Reply, Request, Rows
 from tacit.protocols.policies import LeastRecentlyUsed, Policy
 from tacit.protocols.threshold import Balancer
 
-__all__ = ["answer", "balancer", "cascade", "recentrer", "rows", "sum_above", "talk"]
+__all__ = ["answer", "balancer", "cascade", "fitter", "recentrer", "rows", "sum_above", "talk"]
 
 NO_WEIGHTS = np.empty(0)
 
@@ -51,6 +52,12 @@ def recentrer(sites: int, *, groups: int = 1, **goal: float) -> Recentrer:
     """A recentrer over sums of one statistic."""
     monitor = sum_above(**goal, zone=CENTRED)
     return Recentrer(monitor, monitor.zones(groups), Books(sites, groups, 1), LeastRecentlyUsed(sites, groups))
+
+
+def fitter(sites: int, **goal: float) -> Fitter:
+    """A fitter over sums of one statistic."""
+    monitor = sum_above(**goal, zone=FITTED)
+    return Fitter(monitor, monitor.zones(1), Books(sites, 1, 1), LeastRecentlyUsed(sites, 1))
 
 
 def answer(request: Request, held: Rows) -> Reply:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from tacit.functions.expressions import InformationGain, Unary, Variable
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
-from tacit.functions.monitor import CENTRED
+from tacit.functions.monitor import CENTRED, FITTED
 from tacit.functions.statistics import Moment, Statistic
 from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
 from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
 from tacit.recording.engine import Engine
+from tacit.recording.fitted_engine import FittedEngine
 from tacit.recording.observer import judge
 from tacit.recording.physical import physical_plan
 from tacit.recording.stream import Recording
@@ -93,8 +94,13 @@ def brute_force(
     """Replay, then walk all updates again in plain Python and judge every group at every step. Returns the messages."""
     updates = updates_of(recording, plan.window, step=step)
     recentres = protocol == "recentre"
-    physical = physical_plan(plan, recording, zone=CENTRED if recentres else zone, form="sums" if recentres else "auto")
-    engine = Engine(physical, updates, protocol=protocol, policy=policy)
+    fits = zone == FITTED and protocol == "coordinator" and plan.grouping is None and recording.group is None
+    form = "sums" if recentres or fits else "auto"
+    physical = physical_plan(plan, recording, zone=CENTRED if recentres else zone, form=form)
+    if fits:
+        engine = FittedEngine(physical, updates, policy=policy, every=16)
+    else:
+        engine = Engine(physical, updates, protocol=protocol, policy=policy)
     outcome = engine.run()
     verdict = judge(physical, updates, outcome.changes)
     assert (verdict.missed, verdict.spurious) == (0, 0)

@@ -92,7 +92,9 @@ class ConvexityChecker:
         truth = self.watch.truth(roster)[pane, :groups]
         if groups == 0:
             return
-        if simulation.sites[roster[0]].recentres:  # each is seen from where its zone was made: see it from the estimate
+        if (
+            simulation.sites[roster[0]].recentres or simulation.sites[roster[0]].fits
+        ):  # each is seen from where its zone was made: see it from the estimate
             seen_from = np.stack([simulation.sites[site].estimates(groups) for site in roster])
             drifts = drifts - seen_from + books.estimates(np.arange(groups))
         if self.watch.streams.weights is None:

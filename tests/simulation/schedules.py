@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.functions.monitor import CENTRED
+from tacit.functions.monitor import CENTRED, FITTED
 from tacit.protocols.policies import POLICIES
 from tacit.transport import Faults, Outage, Partition, SimulatedNetwork, Simulation, Stay, Timing
 from tacit.wire import COORDINATOR
@@ -49,10 +49,11 @@ def schedule_of(seed: int, *, panes: int = PANES, churn: bool = True) -> Schedul
     sites = int(rng.integers(2, 6))
     shape = SHAPES[int(rng.integers(len(SHAPES)))]
     recentres = seed % 4 == 1 and not shape.weighted
-    zone = CENTRED if recentres else "auto" if seed % 4 == 3 else "ball"
+    fits = seed % 16 == 7 and not shape.weighted and shape.groups == 1
+    zone = CENTRED if recentres else FITTED if fits else "auto" if seed % 4 == 3 else "ball"
     watch = make_watch(shape, rng, sites=sites, panes=panes, zone=zone)
     protocol = "coordinator" if rng.random() < 0.65 else "broadcast"
-    protocol = "recentre" if recentres else protocol
+    protocol = "recentre" if recentres else "fitted" if fits else protocol
     policy = str(rng.choice(POLICIES))
     jitter = float(rng.choice([0.05, 0.3, 1.5]))
     timing = Timing(jitter=jitter, lease=4.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.functions.monitor import CENTRED
+from tacit.functions.monitor import CENTRED, FITTED
 from tacit.protocols.policies import POLICIES
 from tacit.transport import Faults, SimulatedNetwork, Simulation, Timing
 from tacit.vocabulary import Answer, State
@@ -13,7 +13,9 @@ from tests.simulation.checkers import ConvexityChecker, valid_share, wrong_answe
 from tests.simulation.watches import SHAPES, Shape, Watch, make_watch
 
 PANES = 30
-RUNS = [("coordinator", policy) for policy in POLICIES] + [("broadcast", POLICIES[0]), ("recentre", POLICIES[0])]
+RUNS = [("coordinator", policy) for policy in POLICIES] + [
+    (each, POLICIES[0]) for each in ("broadcast", "recentre", "fitted")
+]
 SLOW = Faults(until=1e9, duplication=0.3, reordering=0.8, delay_mean=0.08)
 
 
@@ -34,9 +36,11 @@ def run(
 
 def made(shape: Shape, protocol: str, seed: list[int], sites: int) -> Watch:
     """A watch of this shape with the zones that the protocol has; recentring knows no weights beside the vector."""
-    if protocol == "recentre" and shape.weighted:
-        pytest.skip("weights are part of the vector when sites recentre")
-    zone = CENTRED if protocol == "recentre" else "ball"
+    if protocol in ("recentre", "fitted") and shape.weighted:
+        pytest.skip("weights are part of the vector")
+    if protocol == "fitted" and shape.groups > 1:
+        pytest.skip("zones are fitted to watches without groups")
+    zone = {"recentre": CENTRED, "fitted": FITTED}.get(protocol, "ball")
     return make_watch(shape, np.random.default_rng(seed), sites=sites, panes=PANES, zone=zone)
 
 

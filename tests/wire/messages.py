@@ -11,6 +11,7 @@ from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
     Centres,
+    Fit,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -91,7 +92,7 @@ def _fill_zone(draw, numbers, code, d):
         slope, bend = some[first + 1 : first + 1 + d], some[first + 1 + 2 * d : first + size].reshape(d, d)
         numbers[first], numbers[first + 1 : first + 1 + d] = some[first], slope
         numbers[first + 1 + d : first + 1 + 2 * d] = np.abs(slope) * draw(st.sampled_from([DOUBT, 1e-3]))
-        numbers[first + 1 + 2 * d : first + size] = ((bend + bend.T) * draw(st.sampled_from([0.0, 0.5]))).ravel()
+        numbers[first + 1 + 2 * d : first + size] = ((bend + bend.T) * draw(st.sampled_from([0.0, 0.5])) + 0.0).ravel()
     if code >= NORMED:
         numbers[-d * d :] = some[-d * d :]
 
@@ -122,6 +123,18 @@ def snapshots(draw):
     return Snapshot(*head, estimates, collected, slacks, None if others is None else tuple(others), zones)
 
 
+@st.composite
+def fits(draw):
+    """A mixture of some parts."""
+    parts, d = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    half = draw(tables(parts * d, d)).reshape(parts, d, d)
+    below = np.tril(half)
+    covariances = below + np.transpose(np.tril(half, -1), (0, 2, 1))
+    return Fit(
+        *draw(st.tuples(sites, numbers, panes)), draw(tables(parts, 1))[:, 0], draw(tables(parts, d)), covariances
+    )
+
+
 def any_message() -> st.SearchStrategy[Message]:
     """Any message."""
     head = st.tuples(sites, numbers, panes)
@@ -138,6 +151,7 @@ def any_message() -> st.SearchStrategy[Message]:
         st.builds(HeartbeatAnswer, sites, panes),
         st.builds(Hello, sites, numbers, panes, panes),
         st.builds(Leave, sites, numbers),
+        fits(),
     )
 
 

@@ -7,16 +7,16 @@ more faces, is replaced by a member of the family inside it: what is lost is the
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from tacit.fitting.spreading import directions_of
-from tacit.geometry import Box, Ellipsoid, HalfSpaces, Polytope, Shape
+from tacit.geometry import Box, Ellipsoid, HalfSpaces, Polytope
 from tacit.geometry.shapes import as_vector
-from tacit.vocabulary import FloatArray, OptionError, ZoneError
+from tacit.vocabulary import BoolArray, FloatArray, OptionError, ZoneError
 
-__all__ = ["FAMILIES", "Family", "faces_of", "region_rows"]
+__all__ = ["FAMILIES", "Family", "Region", "faces_of", "region_rows"]
 
 Family = Literal["interval", "triangle", "box", "octagon", "polytope"]
 FAMILIES: tuple[Family, ...] = ("interval", "triangle", "box", "octagon", "polytope")
@@ -46,8 +46,17 @@ def faces_of(family: Family, dimension: int, faces: int | None = None) -> int:
     raise OptionError(f"the family '{family}' has no members in {dimension} dimensions; use 'box' or 'polytope'")
 
 
+class Region(Protocol):
+    """What polytopes are fitted into: any convex set that knows its points."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def contains(self, points: FloatArray) -> BoolArray: ...
+
+
 def region_rows(
-    region: Shape, family: Family, *, around: FloatArray, spread: FloatArray, faces: int | None = None
+    region: Region, family: Family, *, around: FloatArray, spread: FloatArray, faces: int | None = None
 ) -> HalfSpaces:
     """A polytope C of the family inside the region, around a point (the estimate), as wide as the data's spread says.
 
@@ -79,7 +88,7 @@ def region_rows(
     return _holding(_scaled(region, normals, at), at)
 
 
-def _scaled(region: Shape, normals: FloatArray, at: FloatArray) -> HalfSpaces:
+def _scaled(region: Region, normals: FloatArray, at: FloatArray) -> HalfSpaces:
     """The largest {N (x - at) <= t} with its corners in the region."""
     corners = HalfSpaces(normals, np.ones(len(normals))).polytope().vertices
     low, high = 0.0, 1.0

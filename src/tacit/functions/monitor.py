@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tacit.functions import _kernels_forms as layout
 from tacit.functions._kernels import inside_many, radius_many
-from tacit.functions.convex import ZoneMaker
+from tacit.functions.convex import ConvexZone, ZoneMaker
 from tacit.functions.evaluate import opaque_value, value
 from tacit.functions.expressions import Expression, Opaque
 from tacit.functions.form_arrays import Space, form_size
@@ -52,10 +52,11 @@ from tacit.functions.zone_rows import ZoneRows, convex_row, nothing_row, roaming
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["CENTRED", "Monitor", "Tables", "Zones"]
+__all__ = ["CENTRED", "FACES_MOST", "FITTED", "Monitor", "Tables", "Zones"]
 
 NOT_MET, MET, UNKNOWN = 0, 1, 2
 CENTRED = "centred"  # the kind of zones that recentring has (protocols/centres.py)
+FITTED, FACES_MOST = "fitted", 40  # that fitted zones have (protocols/fitted.py), and how many faces, at most
 _CENTRED_MOST = 48  # dimensions
 _CONVEX_MOST = 256  # groups refreshed at once; making the zones of more would take long
 
@@ -96,7 +97,10 @@ class Monitor:
         if zone == CENTRED and dimension <= _CENTRED_MOST:
             self.centred = TrackZones(goal, dimension, feasible, plain=True)
             width = max(convex_size(self.centred.parts_most, dimension), convex_size(NORMED + 2, dimension))
-        self._rows = ZoneRows(zone, {} if zone in ("ball", CENTRED) else makers, self.scale, width)
+        if zone == FITTED:
+            width = convex_size(FACES_MOST, dimension)
+        kind = "auto" if zone == FITTED else zone
+        self._rows = ZoneRows(kind, {} if zone in ("ball", CENTRED) else makers, self.scale, width)
         self._builder.convex_width = self._rows.width
         self.tables: Tables = self._builder.tables(entry)
         self._programs = self._builder.compiled
@@ -126,11 +130,24 @@ class Monitor:
         """
         zones, first = self.zones(1), np.zeros(1, dtype=np.int64)
         self.refresh(zones, first, estimate[None], make=False)
-        bounds = (0.0, 0.0)
-        if isinstance(self.goal, Track):
-            low, high = self.goal.right_for(self.tracked(estimate[None]))
-            bounds = (float(low[0]), float(high[0]))
-        return self._rows.sizes(self.tables, zones, 0, bounds, spread)
+        return self._rows.sizes(self.tables, zones, 0, self._sides(estimate), spread)
+
+    def made(self, kind: str) -> None:
+        """Zones of this kind were made elsewhere, and count."""
+        self._rows.used[kind] += 1
+
+    def region(self, estimate: FloatArray, spread: FloatArray | None = None) -> ConvexZone | None:
+        """The convex zone around an estimate (d,), in statistics, not units; None where there is none but balls."""
+        zones, first = self.zones(1), np.zeros(1, dtype=np.int64)
+        self.refresh(zones, first, estimate[None], make=False)
+        return self._rows.region(zones, 0, self._sides(estimate), spread)
+
+    def _sides(self, estimate: FloatArray) -> tuple[float, float]:
+        """Between which a tracked value may be."""
+        if not isinstance(self.goal, Track):
+            return (0.0, 0.0)
+        low, high = self.goal.right_for(self.tracked(estimate[None]))
+        return float(low[0]), float(high[0])
 
     def put_centred(self, zones: Zones, group: int, told: Told) -> None:
         """The group, whose estimate is known, has a zone for recentring."""

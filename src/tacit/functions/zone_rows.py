@@ -4,6 +4,7 @@
 - ``region``: where the admissible region is itself convex and known exactly;
 - ``halfspace``: where it is the side of a plane, or the inadmissible region is convex: the plane at its nearest point;
 - ``curvature``: any convex zone that is proved;
+- ``fitted``: a zone of its own for each site (protocols/fitted.py);
 - ``auto``: the larger of ball and convex zone, by how far drifts may go along the axes of the statistics' units.
 
 Where the kind that was asked for cannot be had, the group has balls.
@@ -22,9 +23,19 @@ from tacit.functions.tables import NORMED, NOTHING, STATE_CONVEX, STATE_SHORTCUT
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import ProtocolError
 
-__all__ = ["DOUBT", "ENDLESS", "ZONE_KINDS", "ZoneRows", "chosen_kind", "convex_row", "nothing_row", "roaming_row"]
+__all__ = [
+    "DOUBT",
+    "ENDLESS",
+    "ZONE_KINDS",
+    "ZoneRows",
+    "chosen_kind",
+    "convex_row",
+    "faces_row",
+    "nothing_row",
+    "roaming_row",
+]
 
-ZONE_KINDS = ("auto", "ball", "curvature", "halfspace", "region")
+ZONE_KINDS = ("auto", "ball", "curvature", "fitted", "halfspace", "region")
 DIMENSION_MOST = 16  # beyond it a zone's matrices are large, and balls are cheaper to ask
 PARTS_MOST = 40
 _WIDE = 2.0 ** np.arange(0.0, 8.0)  # boxes, in safe radii of the ball
@@ -127,6 +138,14 @@ class ZoneRows:
             found[_kind(zone)] = float(np.exp(self._of_zone(zone, moves)))
         return found
 
+    def region(self, zones: Zones, g: int, bounds: tuple[float, float], spread: FloatArray | None) -> ConvexZone | None:
+        """The convex zone at a group's estimate, which has its ball; in statistics, not units."""
+        maker = self.makers.get(int(zones.answer[g]))
+        if maker is None or not np.isfinite(zones.estimate[g]).all():
+            return None
+        moves = self._ways if spread is None else self._ways * spread
+        return self._made(maker, zones.estimate[g] * self.scale, bounds, float(zones.radius[g]), moves)
+
     def _larger(self, tables: Tables, zones: Zones, g: int, zone: ConvexZone, moves: FloatArray) -> bool:
         """Can drifts go further in it than their balls?"""
         if not zones.radius[g] > 0.0:
@@ -192,6 +211,17 @@ def roaming_row(zone: RoamingZone, scale: FloatArray) -> FloatArray:
     _put_part(row, d, 0, zone.up, -zone.slope * scale, none, zone.above * square)
     _put_part(row, d, 1, zone.down, zone.slope * scale, none, zone.below * square)
     row[-d * d :] = (zone.reach * zone.turn * scale * (1.0 + 1e-14)).ravel()
+    return row
+
+
+def faces_row(normals: FloatArray, levels: FloatArray) -> FloatArray:
+    """{z : normals z <= levels} as numbers, for moves z in units."""
+    faces, d = normals.shape
+    row = np.zeros(convex_size(faces, d))
+    row[0] = faces
+    row[1 : 1 + d], row[1 + d : 1 + 2 * d] = -ENDLESS, ENDLESS
+    for k in range(faces):
+        _put_part(row, d, k, float(levels[k]), -normals[k], np.zeros(d), np.zeros((d, d)))
     return row
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from tacit.functions.expressions import Constant, Expression, Variable
 from tacit.functions.forms import degree, opaques, substitute, variables
 from tacit.functions.goals import Goal, Track, map_goal
-from tacit.functions.monitor import CENTRED, Monitor
+from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.vocabulary import FloatArray
@@ -95,7 +95,7 @@ class Shape:
 
 def shape_of(plan: WatchPlan, measure: Measure, zone: str = "ball") -> Shape:
     """The shape of a watch that was measured, with zones of this kind."""
-    form = vector_form(plan, form="sums" if zone == CENTRED else "auto")
+    form = vector_form(plan, form="sums" if zone in (CENTRED, FITTED) else "auto")
     scale = np.asarray(measure.units[list(form.kept)], dtype=np.float64)
     return Shape(form, form.monitor(scale, zone), scale)
 
@@ -106,8 +106,8 @@ def zone_kind(plan: WatchPlan, protocol: str, asked: str = "auto") -> str:
     Without a coordinator that makes them sites cannot agree on convex ones, and under GROUP BY EACH, where one group
     stands for others, those that have just got their number have what it has.
     """
-    if protocol == "recentre":
-        return CENTRED
+    if protocol in ("recentre", "fitted"):
+        return CENTRED if protocol == "recentre" else FITTED
     alone = protocol == "broadcast" or isinstance(plan.grouping, ByMember)
     return "ball" if alone and asked == "auto" else asked
 
@@ -115,8 +115,11 @@ def zone_kind(plan: WatchPlan, protocol: str, asked: str = "auto") -> str:
 def protocol_for(plan: WatchPlan, asked: str) -> str:
     """The protocol that keeps a watch: what was asked for, if it can; ``auto`` recentres what is tracked.
 
-    Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions.
+    Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions; zones are fitted to
+    watches without groups.
     """
+    if asked == "fitted" and plan.grouping is not None:
+        return "coordinator"
     able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.goal)))
     if asked == "auto":
         return "recentre" if able and isinstance(plan.goal, Track) else "coordinator"

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols.books import Books
-from tacit.protocols.messages import Broadcast, Message, Reply, Request, Rows, Snapshot
+from tacit.protocols.messages import Broadcast, Fit, Message, Reply, Request, Rows, Snapshot
 from tacit.vocabulary import BoolArray, IntArray, ProtocolError
 
 __all__ = ["Cascade"]
@@ -100,6 +100,9 @@ class Cascade:
             awaited[site] = Request(site, self.requests, pane, _EVERYTHING)
         self._collecting = (pane, awaited)
         return tuple(awaited.values())
+
+    def learn(self, fit: Fit) -> None:
+        """Nobody fits zones here."""
 
     def receive(self, reply: Reply) -> tuple[Message, ...]:
         """Take a reply to one of our requests; others (late, doubled) change nothing."""

@@ -20,6 +20,7 @@ __all__ = [
     "AdjustSlack",
     "Broadcast",
     "Centres",
+    "Fit",
     "Heartbeat",
     "HeartbeatAnswer",
     "Hello",
@@ -72,6 +73,21 @@ class Report:
     version: int
     rows: Rows
     known: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """Where a site's vectors usually are: a mixture of normal distributions, fitted to its panes up to this one.
+
+    Weights (k,), means (k, d), covariances (k, d, d).
+    """
+
+    site: int
+    number: int
+    pane: int
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,6 +239,7 @@ Message = (
     | HeartbeatAnswer
     | Hello
     | Leave
+    | Fit
 )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from tacit.protocols.books import spelled_out
 from tacit.protocols.members import NEVER, Seen
 from tacit.protocols.messages import (
+    Fit,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -68,6 +69,9 @@ class Settlement(Tenure):
                 self._hear(message.site, now)
                 self.resolver.books.check(message.rows, may_be_empty=True)
                 out += self._resolved(self.resolver.receive(message), now)
+            case Fit() if message.site in self._members.seen:
+                self._hear(message.site, now)
+                self.resolver.learn(message)
         return tuple(out + self._settle(now))
 
     def beat(self, site: int, closed: int, silent: int, version: int, now: float) -> tuple[Message, ...] | None:

@@ -46,6 +46,7 @@ from tacit.protocols.messages import (
     Rows,
     Snapshot,
 )
+from tacit.protocols.past import Past
 from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 
 __all__ = ["TRANSITIONS", "Phase", "Site"]
@@ -87,11 +88,14 @@ class Site(Holdings):
         begin: int = 0,
         session: int = 0,
         recentres: bool = False,
+        fits: int = 0,
     ) -> None:
         super().__init__(monitor, groups, weighted=weighted, template=template)
         self.site = site
         self.recentres = recentres
         self._step = 2 if recentres else 1  # by which versions grow (centres.py)
+        self.fits = fits  # panes after which it looks whether zones still fit it; 0: zones are not fitted
+        self._past = Past(site, fits) if fits else None
         self.closed = begin - 1
         self.settled = begin - 1
         self.session = session
@@ -172,6 +176,8 @@ class Site(Holdings):
         self.closed = pane
         while len(self._vectors) > self._history:
             del self._vectors[min(self._vectors)]
+        if self._past is not None:
+            self._past.take(pane, sums[0].copy())
         return self._go_on()
 
     def receive(self, message: Message) -> tuple[Message, ...]:
@@ -256,7 +262,10 @@ class Site(Holdings):
             groups = np.flatnonzero(held | (weights != 0.0) if self.weighted else held)
         elif groups[0] < 0 or groups[-1] >= len(self._groups):
             raise ProtocolError(f"the coordinator asked site {self.site} for a group that its watch does not have")
-        return (Reply(self.site, request.number, request.pane, self._rows(request.pane, groups)),)
+        return (*self._news(), Reply(self.site, request.number, request.pane, self._rows(request.pane, groups)))
+
+    def _news(self) -> tuple[Message, ...]:
+        return () if self._past is None else self._past.news(self.closed)
 
     def _taken(self, report: Report) -> tuple[Message, ...]:
         """Its pane is settled and no zone came: the report was taken, and is the centre now."""
@@ -337,7 +346,7 @@ class Site(Holdings):
                 self._reports += 1
                 rows = self._rows(pane, violated)
                 self._blocked = Report(self.site, self._reports, pane, self.version, rows)
-                return (self._blocked,)
+                return (*self._news(), self._blocked)
             self.silent = pane
         return ()
 

@@ -28,12 +28,12 @@ import numpy as np
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
 from tacit.protocols.books import Books, spelled_out
-from tacit.protocols.messages import AdjustSlack, Message, NewEstimate, Reply, Request, Rows, Snapshot
+from tacit.protocols.messages import AdjustSlack, Fit, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
 from tacit.protocols.spread import Spread
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
-__all__ = ["TRANSITIONS", "Balancer", "Phase"]
+__all__ = ["TRANSITIONS", "Balancer", "Phase", "round_sizes"]
 
 _EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 
@@ -188,8 +188,15 @@ class Balancer:
         return Snapshot(
             site, int(self.versions[site]), pane, int(np.count_nonzero(books.roster)),
             self.zones.estimate.copy(), books.rows_of(site), books.slack[site].copy(),
-            zones=self.monitor.zone_rows(self.zones, np.arange(len(self.zones.answer))),
+            zones=self._zone_rows(site, np.arange(len(self.zones.answer))),
         )  # fmt: skip
+
+    def _zone_rows(self, site: int, groups: IntArray) -> FloatArray:
+        """The zones of these groups as a site is told them."""
+        return self.monitor.zone_rows(self.zones, groups)
+
+    def learn(self, fit: Fit) -> None:
+        """A site says where its vectors usually are; only fitted zones need to know."""
 
     def receive(self, reply: Reply) -> tuple[Message, ...]:
         """Take a reply to one of our requests; others (late, doubled) change nothing."""
@@ -239,7 +246,7 @@ class Balancer:
         if len(at) == 0:
             return self._finish(resolution)
         members = np.count_nonzero(resolution.member[:, at], axis=0)
-        sizes = _round_sizes(members, members - resolution.reporters[at])
+        sizes = round_sizes(members, members - resolution.reporters[at])
         asked = np.zeros(resolution.member.shape, dtype=np.bool_)
         for more in range(int(sizes.max())):
             wanting = np.flatnonzero((sizes > more) & left.any(axis=0))
@@ -344,13 +351,12 @@ class Balancer:
     def _tell_all(self, pane: int, groups: IntArray, took_part: Collection[int]) -> list[Message]:
         """New estimates for everyone from what the books hold."""
         estimates = self.new_estimates(groups)
-        zones = self.monitor.zone_rows(self.zones, groups)
         messages: list[Message] = []
         everyone = np.flatnonzero(self.books.roster).tolist()
         for site in everyone:
             self.versions[site] += self.step
             if site in took_part:
-                version = int(self.versions[site])
+                version, zones = int(self.versions[site]), self._zone_rows(site, groups)
                 messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates, zones))
             else:  # it could not be asked, so what it holds at this pane is not what was collected: say what was
                 messages.append(self.snapshot(site, pane))
@@ -358,6 +364,6 @@ class Balancer:
         return messages
 
 
-def _round_sizes(members: IntArray, asked: IntArray) -> IntArray:
+def round_sizes(members: IntArray, asked: IntArray) -> IntArray:
     """``round_size`` of the kernels, for many groups."""
     return np.where(asked < FEW, np.maximum(1, members // FEW), asked)

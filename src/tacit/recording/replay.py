@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.functions.goals import Goal, Track
+from tacit.functions.monitor import CENTRED, FITTED
 from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import WatchPlan, Window
 from tacit.language.shape import protocol_for, zone_kind
@@ -19,6 +20,7 @@ from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
 from tacit.recording.engine import Engine, Outcome
+from tacit.recording.fitted_engine import FittedEngine
 from tacit.recording.observer import judge, rows_change_at
 from tacit.recording.physical import Physical, first_measure, physical_plan
 from tacit.recording.report import Report, alerts_of
@@ -69,12 +71,16 @@ def replay_recording(
     measure = first_measure(plan, recording) if step == "pane" else None  # as live, which checks by panes
     ticks = _panes(updates, plan.window) if step == "pane" else None
 
-    def engine(protocol: str, updates: Updates) -> tuple[Physical, Engine]:
-        shape = "sums" if protocol == "recentre" else form
+    def engine(protocol: str, updates: Updates) -> tuple[Physical, Engine | FittedEngine]:
         kind = zone_kind(plan, protocol, zone)
+        shape = "sums" if kind in (CENTRED, FITTED) else form
         physical = physical_plan(plan, recording, form=shape, zone=kind, measure=measure)
+        if kind == FITTED:
+            return physical, FittedEngine(physical, updates, policy=policy, seed=seed)
         return physical, Engine(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
 
+    if zone == FITTED and plan.grouping is not None:
+        raise OptionError("fitted zones are for watches without groups; leave --zone fitted out")
     protocol = protocol_for(plan, protocol) if protocol != "auto" else _cheaper(plan, zone, updates, engine)
     physical, machine = engine(protocol, updates)
     outcome = machine.run(progress)
@@ -100,7 +106,10 @@ def replay_recording(
 
 
 def _cheaper(
-    plan: WatchPlan, zone: str, updates: Updates, engine: Callable[[str, Updates], tuple[Physical, Engine]]
+    plan: WatchPlan,
+    zone: str,
+    updates: Updates,
+    engine: Callable[[str, Updates], tuple[Physical, Engine | FittedEngine]],
 ) -> str:
     """The protocol that costs less on the first part of the recording: in messages, of so many bytes each."""
     if zone != "auto" or protocol_for(plan, "recentre") != "recentre":

@@ -42,6 +42,8 @@ class Settings:
         _known("step", named.step, STEPS)
         _known("zone", named.zone, ZONE_KINDS)
         _known("policy", named.policy, tuple(POLICIES))
+        if named.protocol == "broadcast" and named.zone == "fitted":
+            raise OptionError("fitted zones need a coordinator; leave --protocol broadcast out")
         if named.protocol == "recentre" and named.zone != "auto":
             raise OptionError(
                 f"recentring makes zones of its own; leave --zone {named.zone} out, or choose --protocol coordinator"

@@ -77,11 +77,11 @@ class CoordinatorConfig(Section):
     watches: tuple[BesidePath, ...] = Field(
         (), description="Files of CREATE WATCH sentences, run at the first start.", examples=[["watches.sql"]]
     )
-    protocol: Literal["auto", "coordinator", "broadcast", "recentre"] = Field(
+    protocol: Literal["auto", "coordinator", "broadcast", "recentre", "fitted"] = Field(
         "auto",
         description="How all watches are kept: `coordinator` balances a violation between a few sites, `broadcast` "
         "tells every site of it, `recentre` lets a site that left its zone go on from where it is. `auto` recentres "
-        "what is tracked and balances the others.",
+        "what is tracked and balances the others; `fitted` gives each site a zone that fits its past.",
     )
     tls: ServerTls | None = Field(None, description="TLS.")
     tokens: Tokens = Field(default_factory=Tokens, description="Who may connect.")

@@ -20,6 +20,7 @@ from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
+from tacit.protocols.fitted import Fitter
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
 from tacit.protocols.policies import LeastRecentlyUsed
@@ -271,6 +272,8 @@ class KeptWatch:
             resolver = Cascade(monitor, zones, books)
         elif self.protocol == "recentre":
             resolver = Recentrer(monitor, zones, books, LeastRecentlyUsed(0, groups))
+        elif self.protocol == "fitted":
+            resolver = Fitter(monitor, zones, books, LeastRecentlyUsed(0, groups))
         else:
             resolver = Balancer(monitor, zones, books, LeastRecentlyUsed(0, groups))
         resolver.requests = self._start << 32  # a reply to a request of an earlier life answers nothing of this one

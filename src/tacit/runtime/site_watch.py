@@ -15,6 +15,7 @@ from tacit.functions.statistics import shifted
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import SAMPLE, Shape, shape_of, zone_kind
 from tacit.protocols.messages import Message
+from tacit.protocols.past import EVERY
 from tacit.protocols.site import Site
 from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.numbering import Numbering
@@ -245,6 +246,7 @@ class SiteWatch:
         self.machine = Site(
             site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, template=self.by_member,
             history=HISTORY, begin=begin, session=session - 1, recentres=install.protocol == "recentre",
+            fits=EVERY if install.protocol == "fitted" else 0,
         )  # fmt: skip
         self.numbering = Numbering(keeper.number, template=self.by_member) if self.grouped else None
         self.announced = 0

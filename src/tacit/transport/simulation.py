@@ -23,6 +23,7 @@ from tacit.functions.monitor import Monitor
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
+from tacit.protocols.fitted import Fitter
 from tacit.protocols.messages import Message
 from tacit.protocols.policies import DEFAULT_POLICY, Policy, policy_named
 from tacit.protocols.settlement import Settlement
@@ -35,6 +36,7 @@ from tacit.wire.ledger import COORDINATOR
 __all__ = ["Simulation", "Stay", "Streams", "Timing"]
 
 _DYING = 0.1  # seconds before an outage in which a coordinator that loses its batch commits and does not send
+_FITS = 16  # panes between looks at whether zones still fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,12 +93,20 @@ class Simulation:
         self._rng = np.random.default_rng([network.seed, 1])
         dice = np.random.default_rng([network.seed, 2])
         self._policy: Policy | None = None
-        self._recentres = protocol == "recentre"
+        self._protocol, self._recentres = protocol, protocol == "recentre"
         if protocol != "broadcast":
             self._policy = policy_named(policy, sites=sites, groups=groups, dimension=dimension, rng=dice)
         self.settlement = self._settlement(Books(sites, groups, dimension, weighted=weighted))
         self.sites = [
-            Site(site, monitor, groups, weighted=weighted, recentres=self._recentres) for site in range(sites)
+            Site(
+                site,
+                monitor,
+                groups,
+                weighted=weighted,
+                recentres=self._recentres,
+                fits=_FITS if protocol == "fitted" else 0,
+            )
+            for site in range(sites)
         ]
         self.published: list[tuple[float, Answer]] = []
         self.observers: list[Callable[[Simulation], None]] = []
@@ -109,7 +119,7 @@ class Simulation:
         zones = self._monitor.zones(books.collected.shape[1])
         resolver: Balancer | Cascade = Cascade(self._monitor, zones, books)
         if self._policy is not None:
-            machine = Recentrer if self._recentres else Balancer
+            machine = {"recentre": Recentrer, "fitted": Fitter}.get(self._protocol, Balancer)
             resolver = machine(self._monitor, zones, books, self._policy)
         expected = sum(stay.start == 0.0 for stay in self.stays)
         lease, resend = self.timing.lease, self.timing.resend
@@ -214,7 +224,7 @@ class Simulation:
         self.settlement.resume(old.settled, old.standing, old.sessions, old.left, self.network.now)
         known = np.arange(groups)
         rows = self._monitor.zone_rows(old.resolver.zones, known)
-        if len(rows) and not self._recentres:
+        if len(rows) and not resolver.forgetful:
             self._monitor.put_zone_rows(resolver.zones, known, rows)
 
     def _start(self, stay: Stay) -> None:

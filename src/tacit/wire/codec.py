@@ -19,6 +19,7 @@ from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
     Centres,
+    Fit,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -51,6 +52,7 @@ VERSION = 3
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
 _FEW = 8
+_DIMENSION_MOST = 1_000
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -177,7 +179,24 @@ def _write_zones(body: Any, name: str, zones: FloatArray) -> None:
         body.zone_numbers.extend(packed_zone(row, dimension))
 
 
+def _write_means(body: Any, name: str, means: FloatArray) -> None:
+    body.dimension = means.shape[1]
+    _write_parts(body, name, means)
+
+
+def _write_parts(body: Any, name: str, numbers: FloatArray) -> None:
+    body.numbers.extend(numbers.ravel().tolist())
+
+
+def _write_triangles(body: Any, name: str, matrices: FloatArray) -> None:
+    below = np.tril_indices(matrices.shape[1])
+    body.numbers.extend(matrices[:, below[0], below[1]].ravel().tolist())
+
+
 _WRITE: dict[str, Callable[[Any, str, Any], None]] = {
+    "weights": _write_parts,
+    "means": _write_means,
+    "covariances": _write_triangles,
     "groups": _write_groups,
     "estimates": _write_doubles,
     "slacks": _write_slacks,
@@ -297,6 +316,20 @@ def _snapshot(body: pb.Snapshot) -> Snapshot:
     )  # fmt: skip
 
 
+def _fit(body: pb.Fit) -> Fit:
+    d, numbers = body.dimension, np.array(body.numbers, dtype=np.float64)
+    each = 1 + d + d * (d + 1) // 2
+    parts = len(numbers) // each
+    if not 0 < d <= _DIMENSION_MOST or not parts or len(numbers) != parts * each or not _all_finite(numbers):
+        raise UnfitError(f"{len(numbers)} numbers make no mixture in {d} dimensions")
+    weights, means, lower = np.split(numbers, [parts, parts * (1 + d)])
+    below = np.tril_indices(d)
+    covariances = np.zeros((parts, d, d))
+    covariances[:, below[0], below[1]] = lower.reshape(parts, -1)
+    covariances[:, below[1], below[0]] = lower.reshape(parts, -1)
+    return Fit(body.site, body.number, _pane(body.pane), weights, means.reshape(parts, d), covariances)
+
+
 _READ: dict[str, Callable[[Any], Message | Control]] = {
     "init": lambda body: Init(body.site, _pane(body.pane), _rows(body.rows)),
     "report": lambda body: Report(body.site, body.number, _pane(body.pane), body.version, _rows(body.rows), body.known),
@@ -310,5 +343,6 @@ _READ: dict[str, Callable[[Any], Message | Control]] = {
     "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, _pane(body.settled)),
     "hello": lambda body: Hello(body.site, body.session, _pane(body.oldest), _pane(body.closed)),
     "leave": lambda body: Leave(body.site, body.session),
+    "fit": _fit,
     **control_codec.READ,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
+    Fit,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -49,6 +50,7 @@ KINDS: dict[type[Message] | type[Control], str] = {
     HeartbeatAnswer: "heartbeat_answer",
     Hello: "hello",
     Leave: "leave",
+    Fit: "fit",
     Opening: "opening",
     Welcome: "welcome",
     WatchSet: "watch_set",

@@ -16,6 +16,7 @@ import numpy as np
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
+    Fit,
     Heartbeat,
     HeartbeatAnswer,
     Hello,
@@ -43,7 +44,8 @@ def size(message: Message) -> int:
     >>> size(Leave(site=3, session=0))
     6
     """
-    return VERSION_BYTES + _nested(_BODY[type(message)](message))
+    late = isinstance(message, Fit)  # its number in the envelope takes two bytes
+    return VERSION_BYTES + late + _nested(_BODY[type(message)](message))
 
 
 def is_range(groups: IntArray) -> bool:
@@ -157,6 +159,13 @@ def _hello(m: Hello) -> int:
     return _unsigned(m.site) + _unsigned(m.session) + _signed(m.oldest) + _signed(m.closed)
 
 
+def _fit(m: Fit) -> int:
+    parts, d = m.means.shape
+    head = _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + _unsigned(d)
+    numbers = 8 * parts * (1 + d + d * (d + 1) // 2)
+    return head + _nested(numbers)
+
+
 def _leave(m: Leave) -> int:
     return _unsigned(m.site) + _unsigned(m.session)
 
@@ -174,4 +183,5 @@ _BODY: dict[type[Message], Callable[[Any], int]] = {
     HeartbeatAnswer: _heartbeat_answer,
     Hello: _hello,
     Leave: _leave,
+    Fit: _fit,
 }

@@ -52,6 +52,20 @@ class Report(_message.Message):
     known: int
     def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., rows: _Optional[_Union[Rows, _Mapping]] = ..., known: _Optional[int] = ...) -> None: ...
 
+class Fit(_message.Message):
+    __slots__ = ("site", "number", "pane", "dimension", "numbers")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    NUMBERS_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    number: int
+    pane: int
+    dimension: int
+    numbers: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., dimension: _Optional[int] = ..., numbers: _Optional[_Iterable[float]] = ...) -> None: ...
+
 class Request(_message.Message):
     __slots__ = ("site", "number", "pane", "groups")
     SITE_FIELD_NUMBER: _ClassVar[int]
@@ -381,7 +395,7 @@ class Tallies(_message.Message):
     def __init__(self, watches: _Optional[_Iterable[int]] = ..., counts: _Optional[_Iterable[_Union[Counts, _Mapping]]] = ...) -> None: ...
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there")
+    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there", "fit")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WATCH_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -409,6 +423,7 @@ class Envelope(_message.Message):
     BEATS_ANSWER_FIELD_NUMBER: _ClassVar[int]
     TALLIES_FIELD_NUMBER: _ClassVar[int]
     THERE_FIELD_NUMBER: _ClassVar[int]
+    FIT_FIELD_NUMBER: _ClassVar[int]
     version: int
     watch: int
     init: Init
@@ -436,7 +451,8 @@ class Envelope(_message.Message):
     beats_answer: BeatsAnswer
     tallies: Tallies
     there: There
-    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ...) -> None: ...
+    fit: Fit
+    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ..., fit: _Optional[_Union[Fit, _Mapping]] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("envelopes",)

@@ -1,0 +1,72 @@
+"""Sites that recentre, and sites with zones of their own, live: whatever crashes, every valid answer is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.language import parse_watch
+from tacit.runtime.judge import Judge
+from tests.runtime.live import Live, batches_of
+from tests.runtime.recordings import recorded
+
+SITES = ("s0", "s1", "s2", "s3")
+COLUMNS = {"k": "string", "x": "bigint", "y": "bigint"}
+GOALS = (
+    "SELECT SUM(x) / SUM(y) AS m FROM d {window} ALERT WHEN m > 1.6",
+    "SELECT SUM(x) AS m, SUM(y) AS n FROM d {window} ALERT WHEN m > 420 OR n > 300",
+    "SELECT AVG(x) AS m FROM d {window} TRACK m WITHIN 0.8",
+    "SELECT STDDEV(x) AS m FROM d {window} TRACK m WITHIN 10 PERCENT",
+    "SELECT k, SUM(x) AS m FROM d {window} GROUP BY k ALERT WHEN m > 60 MARGIN 4",
+)
+WINDOWS = ("WINDOW LAST 40 SECONDS EVERY 2 SECONDS", "WINDOW LAST 50 ROWS EVERY 2 SECONDS")
+
+
+def story(seed: int, protocol: str, folder: Path) -> tuple[list[str], list[str], int]:
+    """One random run with crashes of sites and coordinator: what was wrong, the states, and the panes judged."""
+    rng = np.random.default_rng(seed)
+    goal, window = GOALS[seed % len(GOALS)], WINDOWS[int(rng.integers(len(WINDOWS)))]
+    sentence = f"CREATE WATCH w AS {goal.format(window=window)}"
+    n, seconds = 1_800, 700
+    t = np.sort(rng.integers(0, seconds, n)).astype(np.int64) * 1_000_000
+    columns = {
+        "k": [f"k{each}" for each in rng.integers(0, 3, n)],
+        "x": (rng.integers(-2, 12, n) + t // 200_000_000).tolist(),
+        "y": rng.integers(1, 7, n).tolist(),
+    }
+    owners = rng.choice(len(SITES), n).astype(np.int32)
+    recording = recorded(parse_watch(sentence), t, owners, columns, SITES)
+    judge = Judge()
+    live = Live(folder, SITES, "d", COLUMNS, protocol=protocol, witness=judge.witness)
+    live.ask(sentence)
+    end = (int(recording.t[-1]) // 2_000_000 + 1) * 2_000_000
+    queues = {name: batches_of(recording, k, list(range(8, n, 8)), end) for k, name in enumerate(SITES)}
+    while any(queues.values()):
+        for name, queue in queues.items():
+            if queue:
+                live.batch(name, queue.pop(0))
+        for _ in range(4):
+            for agent in live.agents.values():
+                agent.tick({})
+            live.pump(0.5)
+        dice = rng.random()
+        if dice < 0.05:
+            live.crash_coordinator()
+        elif dice < 0.15:
+            live.crash_site(str(rng.choice(SITES)))
+        for name in [each for each in SITES if each not in live.numbers]:
+            live.link(name)
+    live.settle(150)
+    (verdict,) = judge.verdicts(live.store)
+    return list(verdict.wrong), [state for (state,) in live.store.all("SELECT state FROM spans")], verdict.panes
+
+
+@pytest.mark.parametrize("protocol", ["recentre", "fitted"])
+@pytest.mark.parametrize("seed", range(10))
+def test_every_valid_answer_is_right(seed: int, protocol: str, tmp_path: Path) -> None:
+    wrong, states, panes = story(seed, protocol, tmp_path)
+    assert wrong == []
+    assert panes > 200
+    assert states[-1] == "valid"

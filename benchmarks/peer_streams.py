@@ -87,10 +87,14 @@ def generated(rounds: int, seed: int = 0) -> list[PeerStream]:
 
 
 def bump(rounds: int = 400, seed: int = 0) -> PeerStream:
-    """exp(-8 |x|^2): flat far away, where searches find no curvature, and then the mean walks over its top."""
+    """exp(-8 |x|^2): flat where the sites are, so that searches find no curvature there.
+
+    Half of the sites walk around the top to its other side. None of them ever comes near it, but their mean does.
+    """
     dice = np.random.default_rng(seed)
-    path = np.stack([np.linspace(-2.0, 2.0, rounds), np.zeros(rounds)], axis=1)
-    vectors = path[:, None] + 0.3 * dice.normal(size=(1, 10, 2)) + 0.01 * dice.normal(size=(rounds, 10, 2))
+    angles = np.outer(np.pi * np.minimum(1.0, 1.5 * np.arange(rounds) / rounds), np.arange(10) % 2)
+    around = 1.5 * np.stack([np.cos(angles), np.sin(angles)], axis=2)
+    vectors = around + 0.01 * dice.normal(size=(rounds, 10, 2))
     x, y = Variable(0), Variable(1)
     return PeerStream("bump", vectors, Unary("exp", -8.0 * (x * x + y * y)), 0.1)
 

@@ -58,7 +58,10 @@ def test_a_wrong_sentence(
         ),
         (["--protocol", "recentre", "--zone", "ball"], "recentring makes zones of its own; leave --zone ball out"),
         (["--step", "minute"], "there is no step named 'minute'; choose event or pane"),
-        (["--zone", "cube"], "there is no zone named 'cube'; choose auto, ball, curvature, halfspace or region"),
+        (
+            ["--zone", "cube"],
+            "there is no zone named 'cube'; choose auto, ball, curvature, fitted, halfspace or region",
+        ),
         (["--policy", "best"], "there is no policy named 'best'"),
         (["--seed", "-1"], "the seed is -1"),
         (["--plot", "nowhere/seen.png"], "there is no folder nowhere"),

@@ -50,7 +50,7 @@ from tacit.functions.tracking import Told, TrackZones
 from tacit.functions.watch_tables import TableBuilder
 from tacit.functions.zone_rows import ZoneRows, convex_row, nothing_row, roaming_row
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
-from tacit.vocabulary.errors import OptionError
+from tacit.vocabulary.errors import OptionError, ProtocolError
 
 __all__ = ["CENTRED", "FACES_MOST", "FITTED", "Monitor", "Tables", "Zones"]
 
@@ -264,6 +264,11 @@ class Monitor:
     def zone_rows(self, zones: Zones, groups: IntArray) -> FloatArray:
         """The convex zones of these groups as numbers (k, n), to be told to others."""
         return self._rows.rows(self.tables, zones, groups)
+
+    def check_zone_rows(self, groups: IntArray, rows: FloatArray) -> None:
+        """Refuse zones that these groups of this watch cannot have."""
+        if rows.size and (len(rows) != len(groups) or rows.shape[1] > self._rows.width):
+            raise ProtocolError(f"zones came with {rows.shape[1]} numbers each, which this watch's zones cannot have")
 
     def put_zone_rows(self, zones: Zones, groups: IntArray, rows: FloatArray) -> None:
         """Take convex zones that were told, after ``refresh`` with ``make=False``."""

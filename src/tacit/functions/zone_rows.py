@@ -21,7 +21,6 @@ from tacit.functions.convex import ConvexZone, ZoneMaker
 from tacit.functions.roaming import RoamingZone
 from tacit.functions.tables import NORMED, NOTHING, STATE_CONVEX, STATE_SHORTCUT, Tables, Zones, convex_size
 from tacit.vocabulary.arrays import FloatArray, IntArray
-from tacit.vocabulary.errors import ProtocolError
 
 __all__ = [
     "DOUBT",
@@ -105,8 +104,6 @@ class ZoneRows:
         """Take zones that were told; the groups' estimates and balls are known."""
         at, d = int(tables.nodes[0, STATE_CONVEX]), len(self.scale)
         zones.state[groups, at] = 0.0
-        if rows.shape[1] > self.width:
-            raise ProtocolError(f"a zone came with {rows.shape[1]} numbers, more than this watch's zones have")
         for g, row in zip(groups.tolist(), rows, strict=True):
             if row[0] > 0.0:
                 zones.state[g, at : at + len(row)] = row
@@ -263,8 +260,10 @@ def _safe_radius(row: FloatArray, d: int) -> float:
         if not level > 0.0:
             return 0.0
         below = steep + np.sqrt(steep * steep + 2.0 * curve * level)
+        if not below < np.inf:
+            return 0.0
         radius = min(radius, np.inf if below == 0.0 else 2.0 * level / below * (1.0 - 1e-9))
-    return max(0.0, float(radius))
+    return max(0.0, float(radius)) if radius == radius else 0.0
 
 
 def _kind(zone: ConvexZone) -> str:

@@ -27,7 +27,7 @@ _EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 class Cascade:
     """Numbers broadcasts and keeps the estimate; messages in, messages out."""
 
-    forgetful = False
+    epoch, forgetful = 1, False
 
     def __init__(self, monitor: Monitor, zones: Zones, books: Books) -> None:
         self.monitor, self.zones, self.books = monitor, zones, books

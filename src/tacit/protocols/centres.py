@@ -7,8 +7,8 @@ any more (``Keeper``, recentre.py), all sites get a new one, as of the same pane
 where they are. With data that stand still this ends, for every site reports at most once.
 
 Versions. A report that is taken makes the version of that site's zone one more, at both ends, without a word; a zone
-that is told makes it two more. So a site that took the silence about a lost zone for consent holds a version that the
-coordinator knows to be older, and is sent a snapshot.
+that is told begins the next epoch, whose versions no site reaches by itself. So one that took the silence about a lost
+zone for consent, however often, holds a version that the coordinator knows to be older, and is sent a snapshot.
 
 Weights that vary are not kept beside the vector but in it (``form="sums"``): the division is part of the function.
 """
@@ -25,7 +25,8 @@ from tacit.protocols.books import Books
 from tacit.protocols.messages import Centres, Message, NewEstimate, Rows
 from tacit.protocols.policies import Policy
 from tacit.protocols.recentre import Keeper
-from tacit.protocols.threshold import Balancer
+from tacit.protocols.site import EPOCH
+from tacit.protocols.threshold import Balancer, next_version
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["Recentrer"]
@@ -36,7 +37,7 @@ _MOST = 256  # groups whose zones are made at once; the others say every change 
 class Recentrer(Balancer):
     """Takes the reports of a pane, and makes new zones when they are needed."""
 
-    step = 2
+    epoch = EPOCH
     forgetful = True
 
     def __init__(
@@ -70,6 +71,8 @@ class Recentrer(Balancer):
             if self._settle(g, estimate, side, fresh=g in fresh)
         ]
         reporters = {site for site, _ in reports}
+        if not renewed and ((self.versions[sorted(reporters)] + 2) % EPOCH == 0).any():
+            renewed = groups[:1].tolist()  # the epoch is used up
         if not renewed:
             self.versions[sorted(reporters)] += 1
             return ()
@@ -145,7 +148,7 @@ class Recentrer(Balancer):
         everyone = np.flatnonzero(self.books.roster).tolist()
         messages: list[Message] = []
         for site in everyone:
-            self.versions[site] += self.step
+            self.versions[site] = next_version(int(self.versions[site]), self.epoch)
             centres = Centres.REPORTED if site in reporters else Centres.STAY
             version, told = int(self.versions[site]), self.zones.estimate[groups]
             messages.append(NewEstimate(site, version, pane, len(everyone), groups, told, rows, centres))

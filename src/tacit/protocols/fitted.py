@@ -28,13 +28,14 @@ from tacit.fitting.families import region_rows
 from tacit.fitting.mixtures import Mixture
 from tacit.fitting.problem import ZoneProblem
 from tacit.functions.convex import ConvexZone
+from tacit.functions.minorants import Concave
 from tacit.functions.monitor import FACES_MOST, Monitor, Zones
 from tacit.functions.zone_rows import faces_row
 from tacit.geometry import HalfSpaces
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Fit, Message, NewEstimate, Reply, Request, Rows
 from tacit.protocols.policies import Policy
-from tacit.protocols.threshold import Balancer, round_sizes
+from tacit.protocols.threshold import Balancer, next_version, round_sizes
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError, ProtocolError, ZoneError
 
@@ -91,7 +92,10 @@ class Fitter(Balancer):
         """A site says where its vectors usually are."""
         if fit.means.shape[1] != self.monitor.dimension:
             raise ProtocolError(f"site {fit.site} fitted a mixture in other dimensions than its watch has")
-        self.mixtures[fit.site] = Mixture(fit.weights, fit.means, fit.covariances)
+        try:
+            self.mixtures[fit.site] = Mixture(fit.weights, fit.means, fit.covariances)
+        except OptionError as error:
+            raise ProtocolError(f"site {fit.site} told a mixture that is none: {error}") from error
         self._news.add(fit.site)
 
     @property
@@ -203,7 +207,7 @@ class Fitter(Balancer):
             self.books.collect(site, rows)
             self._limits[site] = rows.sums[0] * self.books.spread @ self._normals.T + part * left
             self.policy.took_part(site, _ONE, rows.sums)
-            self.versions[site] += self.step
+            self.versions[site] = next_version(int(self.versions[site]), self.epoch)
             self.touched.add(site)
             version, told = int(self.versions[site]), self._zone_rows(site, _ONE)
             messages.append(
@@ -224,9 +228,9 @@ class Fitter(Balancer):
         """Zones for all sites around what was collected, if there is a region that holds the estimate."""
         sites = np.flatnonzero(self.books.roster)
         points = self.books.collected[sites, 0] * self.books.spread
-        mixtures = [self._mixture(site, point) for site, point in zip(sites.tolist(), points, strict=True)]
-        spread = np.sqrt(np.mean([np.diag(each.covariance()) for each in mixtures], axis=0))
         try:
+            mixtures = [self._mixture(site, point) for site, point in zip(sites.tolist(), points, strict=True)]
+            spread = np.sqrt(np.mean([np.diag(each.covariance()) for each in mixtures], axis=0))
             region = self._region(estimate, spread)
             if region is None:
                 return
@@ -261,7 +265,7 @@ class Fitter(Balancer):
         if zone is None:
             return None
         scale = self.monitor.scale
-        if all(part.straight for part in zone.parts) and np.isinf(zone.high).all() and np.isinf(zone.low).all():
+        if all(map(_is_flat, zone.parts)) and np.isinf(zone.high).all() and np.isinf(zone.low).all():
             normals = np.array([-part.slope * scale for part in zone.parts])
             levels = np.array([part.level for part in zone.parts])
             return HalfSpaces(normals, normals @ estimate + levels * (1.0 - 1e-9)).without_twins()
@@ -269,6 +273,11 @@ class Fitter(Balancer):
         if faces is None or faces > FACES_MOST:
             return None
         return region_rows(_Region(zone, scale), "polytope", around=estimate, spread=spread, faces=faces)
+
+
+def _is_flat(part: Concave) -> bool:
+    """Is it a half-space, but for doubts that are no more than rounding, which zones pay for?"""
+    return part.kept is None and not part.bend.any() and bool((part.unsure <= 1e-13 * np.abs(part.slope)).all())
 
 
 def _by_moves(region: HalfSpaces, points: FloatArray, moves: FloatArray) -> FloatArray:

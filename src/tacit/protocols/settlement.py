@@ -34,6 +34,7 @@ from tacit.protocols.messages import (
     checks_again,
 )
 from tacit.protocols.tenure import TRANSITIONS, Estate, Phase, Tenure
+from tacit.protocols.threshold import next_version
 from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
@@ -185,7 +186,7 @@ class Settlement(Tenure):
 
     def _overtake(self, site: int, version: int) -> None:
         """The site holds a zone that these books do not know: they are an older copy. All are asked anew."""
-        self.resolver.versions[site] = version + 1
+        self.resolver.versions[site] = next_version(version, self.resolver.epoch)
         self.resolver.touched.add(site)
         self._abandon()
         self._recollect = True

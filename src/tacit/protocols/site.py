@@ -49,8 +49,9 @@ from tacit.protocols.messages import (
 from tacit.protocols.past import Past
 from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 
-__all__ = ["TRANSITIONS", "Phase", "Site"]
+__all__ = ["EPOCH", "TRANSITIONS", "Phase", "Site"]
 
+EPOCH = 1 << 16  # versions that a site that recentres may go through by itself, under one zone
 _NO_WEIGHTS = np.empty(0)
 
 
@@ -93,7 +94,7 @@ class Site(Holdings):
         super().__init__(monitor, groups, weighted=weighted, template=template)
         self.site = site
         self.recentres = recentres
-        self._step = 2 if recentres else 1  # by which versions grow (centres.py)
+        self._epoch = EPOCH if recentres else 1  # of which the versions of zones are multiples (centres.py)
         self.fits = fits  # panes after which it looks whether zones still fit it; 0: zones are not fitted
         self._past = Past(site, fits) if fits else None
         self.closed = begin - 1
@@ -190,7 +191,7 @@ class Site(Holdings):
                 self._books.slack[0, message.groups] = message.slacks
                 self._tell(message.pane, message.groups)
                 return self._zone_changed(message.version, message.pane)
-            case NewEstimate() if message.version == self.version + self._step and message.pane in self._vectors:
+            case NewEstimate() if self._is_next(message.version) and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
                 if message.centres is not Centres.VECTOR:
                     return self._recentred(message)
@@ -267,6 +268,10 @@ class Site(Holdings):
     def _news(self) -> tuple[Message, ...]:
         return () if self._past is None else self._past.news(self.closed)
 
+    def _is_next(self, version: int) -> bool:
+        """Is it the version of the zone that is told after the one that we hold?"""
+        return version == (self.version // self._epoch + 1) * self._epoch
+
     def _taken(self, report: Report) -> tuple[Message, ...]:
         """Its pane is settled and no zone came: the report was taken, and is the centre now."""
         self._books.collect(0, report.rows)
@@ -325,10 +330,17 @@ class Site(Holdings):
             raise ProtocolError(f"the coordinator sent site {self.site} a zone that does not fit its watch")
 
     def _take_zones(self, groups: IntArray, estimates: FloatArray, zones: FloatArray) -> None:
-        """New estimates, and the zones that all sites have around them."""
+        """New estimates, and the zones that all sites have around them.
+
+        Zones that do not move with the estimate are looked at from 0: what a site has gone since it last spoke must not
+        be rounded by an estimate that may be far away by now.
+        """
+        self.monitor.check_zone_rows(groups, zones)
         self.monitor.refresh(self._zones, groups, estimates, make=False)
         if len(zones):
             self.monitor.put_zone_rows(self._zones, groups, zones)
+            if self.recentres or self.fits:
+                self._zones.estimate[groups[zones[:, 0] != 0.0]] = 0.0
 
     def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
         self.version, self.silent, self._blocked = version, pane, None

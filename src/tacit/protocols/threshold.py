@@ -33,7 +33,7 @@ from tacit.protocols.policies import Policy
 from tacit.protocols.spread import Spread
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
-__all__ = ["TRANSITIONS", "Balancer", "Phase", "round_sizes"]
+__all__ = ["TRANSITIONS", "Balancer", "Phase", "next_version", "round_sizes"]
 
 _EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 
@@ -99,7 +99,7 @@ class _Collection:
 class Balancer:
     """Resolves the violations of a pane. Messages in, messages out; knows nothing of clocks, leases or loss."""
 
-    step = 1  # by which the version of a zone grows that is told
+    epoch = 1  # a zone that is told has a version that is the next multiple of this
     forgetful = False  # are its zones lost with it?
 
     def __init__(self, monitor: Monitor, zones: Zones, books: Books, policy: Policy) -> None:
@@ -354,7 +354,7 @@ class Balancer:
         messages: list[Message] = []
         everyone = np.flatnonzero(self.books.roster).tolist()
         for site in everyone:
-            self.versions[site] += self.step
+            self.versions[site] = next_version(int(self.versions[site]), self.epoch)
             if site in took_part:
                 version, zones = int(self.versions[site]), self._zone_rows(site, groups)
                 messages.append(NewEstimate(site, version, pane, len(everyone), groups, estimates, zones))
@@ -362,6 +362,15 @@ class Balancer:
                 messages.append(self.snapshot(site, pane))
         self.touched.update(everyone)
         return messages
+
+
+def next_version(version: int, epoch: int) -> int:
+    """The version of a zone that is told after one of this version.
+
+    >>> next_version(7, 1), next_version(7, 1 << 16)
+    (8, 65536)
+    """
+    return (version // epoch + 1) * epoch
 
 
 def round_sizes(members: IntArray, asked: IntArray) -> IntArray:

@@ -140,6 +140,7 @@ class FittedEngine:
         monitor.refresh(self._zones, site, message.estimates, make=False)
         if len(message.zones):
             monitor.put_zone_rows(self._zones, site, message.zones)
+            self._zones.estimate[site] = 0.0  # as sites do (protocols/site.py)
         self._anchors[message.site] = self.books.collected[message.site, 0]
 
     def _remember(self, end: int) -> None:

@@ -53,6 +53,7 @@ _GROUP_ZERO = np.zeros(1, dtype=np.int64)
 _NO_GROUP = np.empty(0, dtype=np.int64)
 _FEW = 8
 _DIMENSION_MOST = 1_000
+_ZONE_DIMENSION_MOST = 64
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -268,14 +269,21 @@ def _adjust_slack(body: pb.AdjustSlack) -> AdjustSlack:
     return AdjustSlack(body.site, body.version, _pane(body.pane), groups, _table(body.slacks, len(groups), "slacks"))
 
 
+def _is_zone(code: int) -> bool:
+    return code <= NOTHING or NORMED < code < NORMED + NOTHING
+
+
 def _zones(body: Any, groups: int, dimension: int) -> FloatArray:
     if not body.zone_parts:
         if body.zone_numbers:
             raise UnfitError("its zones have no parts")
         return np.empty((0, 0))
     parts = list(body.zone_parts)
-    if len(parts) != groups or max(parts) >= 2 * NORMED or any(code % NORMED > NOTHING for code in parts):
+    if len(parts) != groups or not all(map(_is_zone, parts)):
         raise UnfitError(f"{len(parts)} zones, the greatest of kind {max(parts)}, do not fit {groups} groups")
+    least = sum(1 + code % NORMED * (2 + dimension) for code in parts if convex_size(code, 1) > 1)
+    if dimension > _ZONE_DIMENSION_MOST or len(body.zone_numbers) < least:
+        raise UnfitError(f"{len(body.zone_numbers)} numbers make no zones in {dimension} dimensions")
     numbers = np.array(body.zone_numbers, dtype=np.float64)
     if not _all_finite(numbers):
         raise UnfitError("its zones hold numbers that are not finite")

@@ -57,16 +57,22 @@ def unpacked_zone(code: int, numbers: FloatArray, dimension: int) -> tuple[Float
     elif mark[0] == _MIRRORED:
         high, numbers = _take(numbers, d)
         row[1 : 1 + d], row[1 + d : 1 + 2 * d] = -high, high
-    else:
+    elif mark[0] == _NONE:
         row[1 : 1 + d], row[1 + d : 1 + 2 * d] = -ENDLESS, ENDLESS
+    else:
+        raise UnfitError(f"corners of kind {mark[0]:g} are none")
     triangle, size = np.tril_indices(d), 1 + 2 * d + d * d
     for first in range(1 + 2 * d, 1 + 2 * d + code % NORMED * size, size):
         head, numbers = _take(numbers, 2 + d)
+        if head[0] not in (0.0, 1.0, 2.0, 3.0):
+            raise UnfitError(f"a part of kind {head[0]:g} is none")
         marks, row[first], slope = int(head[0]), head[1], head[2:]
         row[first + 1 : first + 1 + d] = slope
         row[first + 1 + d : first + 1 + 2 * d] = DOUBT * np.abs(slope)
         if marks & _DOUBT:
             row[first + 1 + d : first + 1 + 2 * d], numbers = _take(numbers, d)
+            if (row[first + 1 + d : first + 1 + 2 * d] < 0.0).any():
+                raise UnfitError("a doubt is below 0")
         if marks & _BEND:
             lower, numbers = _take(numbers, d * (d + 1) // 2)
             bend = np.zeros((d, d))

@@ -70,3 +70,29 @@ def test_every_valid_answer_is_right(seed: int, protocol: str, tmp_path: Path) -
     assert wrong == []
     assert panes > 200
     assert states[-1] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        ("coordinator", "zones now   halfspace; to the edge"),
+        ("recentre", "may go"),
+        ("fitted", "zones now"),
+        ("broadcast", "zones now   ball"),
+    ],
+)
+def test_explain_says_which_zones_are_in_use(protocol: str, words: str, tmp_path: Path) -> None:
+    sentence = "CREATE WATCH w AS SELECT SUM(x) AS m FROM d WINDOW LAST 40 SECONDS EVERY 2 SECONDS ALERT WHEN m > 900"
+    live = Live(tmp_path, SITES, "d", COLUMNS, protocol=protocol)
+    live.ask(sentence)
+    assert "zones now   none yet" in live.ask("EXPLAIN WATCH w")[0]["text"]
+    t = np.arange(400, dtype=np.int64) * 500_000
+    columns = {"k": ["k"] * 400, "x": (np.arange(400) % 7 + 1).tolist(), "y": [1] * 400}
+    recording = recorded(parse_watch(sentence), t, (np.arange(400) % 4).astype(np.int32), columns, SITES)
+    for k, name in enumerate(SITES):
+        for batch in batches_of(recording, k, [50], 200_000_000):
+            live.batch(name, batch)
+    live.settle(40)
+    text = live.ask("EXPLAIN WATCH w")[0]["text"]
+    assert f"protocol    {protocol}" in text
+    assert words in text

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.common import Workbench, parser, show
 from tacit.recording.replay import replay_recording
 from tacit.recording.subset import first_rows
 
-DESCRIPTION = "missed and spurious answers over all kinds of watches, both protocols and steps, 12 and 100 sites"
+DESCRIPTION = "missed and spurious answers over all kinds of watches, all protocols, both steps, 12 and 100 sites"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,9 @@ WINDOWS = {
     "web": ("LAST 15 MINUTES EVERY 1 MINUTE", "LAST 200 ROWS EVERY 10 ROWS"),
 }
 SITES = {"air": {12: "station", 100: "hash:pres:100"}, "web": {12: "hash:client:12", 100: "hash:client:100"}}
+WAYS = ("coordinator", "broadcast", "recentre", "fitted")
 COLUMNS = (
-    "watch", "margin", "window", "sites", "protocol", "step", "crossings", "missed", "spurious",
+    "watch", "margin", "window", "sites", "way", "step", "crossings", "missed", "spurious",
     "messages", "of events", "of panes", "seconds",
 )  # fmt: skip
 
@@ -63,6 +65,7 @@ def main(arguments: list[str]) -> int:
     options = parser("verify_matrix", DESCRIPTION)
     options.add_argument("--sites", type=int, choices=(12, 100), help="only this many sites")
     options.add_argument("--rows", type=int, help="only the first rows of each recording")
+    options.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="how violations are resolved")
     options.add_argument("--only", metavar="NAME", help="only watches whose name starts so")
     chosen = options.parse_args(arguments)
     rows: list[tuple[object, ...]] = []
@@ -71,7 +74,7 @@ def main(arguments: list[str]) -> int:
             if chosen.only and not watch.name.startswith(chosen.only):
                 continue
             for sites in (12, 100) if chosen.sites is None else (chosen.sites,):
-                rows += _replays(bench, watch, sites, chosen.rows or (20_000 if chosen.quick else None))
+                rows += _replays(bench, watch, sites, chosen.rows or (20_000 if chosen.quick else None), chosen.ways)
         bench.out.mkdir(parents=True, exist_ok=True)
         with (bench.out / "verify_matrix.csv").open("w", newline="") as file:
             csv.writer(file).writerows([COLUMNS, *rows])
@@ -81,18 +84,21 @@ def main(arguments: list[str]) -> int:
     return int(wrong > 0)
 
 
-def _replays(bench: Workbench, watch: Watch, sites: int, limit: int | None) -> list[tuple[object, ...]]:
+def _replays(
+    bench: Workbench, watch: Watch, sites: int, limit: int | None, ways: Sequence[str]
+) -> list[tuple[object, ...]]:
     out = []
     for window, margin in itertools.product(WINDOWS[watch.source], watch.margins):
         alert = watch.alert.format(margin=margin)
         sentence = f"CREATE WATCH w AS SELECT {watch.select} FROM t WINDOW {window} ALERT WHEN {alert}"
         plan, recording = bench.recording(sentence, watch.source, site=SITES[watch.source][sites])
         part = recording if limit is None else first_rows(recording, limit)
-        for protocol, step in itertools.product(("coordinator", "broadcast"), ("event", "pane")):
-            report = replay_recording(plan, part, protocol=protocol, step=step, verify=True).report
+        for way, step in itertools.product(ways, ("event", "pane")):
+            protocol, zone = ("coordinator", way) if way == "fitted" else (way, "auto")
+            report = replay_recording(plan, part, protocol=protocol, zone=zone, step=step, verify=True).report
             total = int(report.messages["total"])
             row = (
-                watch.name, margin or "none", window, sites, protocol, step, report.crossings, report.missed,
+                watch.name, margin or "none", window, sites, way, step, report.crossings, report.missed,
                 report.spurious, total, total / report.centralised["messages"],
                 total / report.pane_shipping["messages"], report.seconds["replay"],
             )  # fmt: skip

@@ -25,6 +25,7 @@ from tacit.functions.forms import degree, opaques, substitute, variables
 from tacit.functions.goals import Goal, Track, map_goal
 from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.functions.statistics import Moment, shifted
+from tacit.language.explain import form_of
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.vocabulary import FloatArray
 from tacit.wire.control import Measure, Sample
@@ -35,6 +36,7 @@ __all__ = [
     "Measure",
     "Shape",
     "VectorForm",
+    "can_fit",
     "measure_of",
     "protocol_for",
     "shape_of",
@@ -112,14 +114,21 @@ def zone_kind(plan: WatchPlan, protocol: str, asked: str = "auto") -> str:
     return "ball" if alone and asked == "auto" else asked
 
 
+def can_fit(plan: WatchPlan) -> bool:
+    """Can zones be fitted to each site? Where regions are polytopes, or in the plane; and without groups."""
+    form = vector_form(plan, form="sums")
+    flat = all(form_of(tree) in ("constant", "affine", "ratio of affine") for tree in _trees(form.goal))
+    return plan.grouping is None and (flat or len(form.kept) <= 2)
+
+
 def protocol_for(plan: WatchPlan, asked: str) -> str:
     """The protocol that keeps a watch: what was asked for, if it can; ``auto`` recentres what is tracked.
 
     Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions; zones are fitted to
     watches without groups.
     """
-    if asked == "fitted" and plan.grouping is not None:
-        return "coordinator"
+    if asked == "fitted":
+        return "fitted" if can_fit(plan) else "coordinator"
     able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.goal)))
     if asked == "auto":
         return "recentre" if able and isinstance(plan.goal, Track) else "coordinator"

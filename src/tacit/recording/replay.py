@@ -15,7 +15,7 @@ from tacit.functions.goals import Goal, Track
 from tacit.functions.monitor import CENTRED, FITTED
 from tacit.functions.zone_rows import ZONE_KINDS
 from tacit.language.plan import WatchPlan, Window
-from tacit.language.shape import protocol_for, zone_kind
+from tacit.language.shape import can_fit, protocol_for, zone_kind
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
@@ -79,8 +79,8 @@ def replay_recording(
             return physical, FittedEngine(physical, updates, policy=policy, seed=seed)
         return physical, Engine(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
 
-    if zone == FITTED and plan.grouping is not None:
-        raise OptionError("fitted zones are for watches without groups; leave --zone fitted out")
+    if zone == FITTED and not can_fit(plan):
+        zone = "auto"
     protocol = protocol_for(plan, protocol) if protocol != "auto" else _cheaper(plan, zone, updates, engine)
     physical, machine = engine(protocol, updates)
     outcome = machine.run(progress)

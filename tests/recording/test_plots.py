@@ -60,10 +60,23 @@ def test_the_curve_is_the_truth() -> None:
 BENT = "CREATE WATCH w AS SELECT SUM(x) * COUNT(x) AS m FROM t WINDOW LAST 20 SECONDS ALERT WHEN m > 2000"
 
 
-@pytest.mark.parametrize(("watch", "zone"), [(MEAN, "ball"), (MEAN, "auto"), (BENT, "curvature")])
-def test_silent_sites_are_inside_their_zones(watch: str, zone: str) -> None:
-    replay = replay_recording(parse_watch(watch), stream(), zone=zone)
-    drifts = drifts_along(replay.physical, replay.updates, 0, protocol="coordinator", policy="lru", seed=0)
+@pytest.mark.parametrize(
+    ("watch", "zone", "protocol"),
+    [
+        (MEAN, "ball", "coordinator"),
+        (MEAN, "auto", "coordinator"),
+        (BENT, "curvature", "coordinator"),
+        (MEAN, "fitted", "coordinator"),
+        (TRACK, "auto", "recentre"),
+    ],
+)
+def test_silent_sites_are_inside_their_zones(watch: str, zone: str, protocol: str) -> None:
+    replay = replay_recording(parse_watch(watch), stream(), zone=zone, protocol=protocol)
+    assert replay.fitted == (zone == "fitted")
+    drifts = drifts_along(
+        replay.physical, replay.updates, 0, protocol=protocol, policy="lru", seed=0, ticks=replay.ticks,
+        fitted=replay.fitted,
+    )  # fmt: skip
     share = drifts.share[np.isfinite(drifts.share)]
     assert len(share) > 1_000
     assert (share >= 0).all()

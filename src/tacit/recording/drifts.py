@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
 from tacit.recording.engine import Engine
+from tacit.recording.fitted_engine import FittedEngine
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
@@ -44,12 +45,15 @@ def drifts_along(
     seed: int,
     samples: int = SAMPLES,
     ticks: IntArray | None = None,
+    fitted: bool = False,
 ) -> Drifts:
     """Sample the drifts of one group's sites evenly in time."""
     wanted = np.linspace(int(updates.time[0]), int(updates.time[-1]), samples).astype(np.int64)
     ends = np.flatnonzero(updates.last)
     step = np.searchsorted(updates.time[ends], wanted, side="right") - 1
     at = ends[np.unique(np.maximum(step, 0))]
+    if fitted:
+        return _fitted_drifts(FittedEngine(physical, updates, policy=policy, seed=seed), physical, updates.time[at], at)
     engine = _Stopping(physical, updates, protocol=protocol, policy=policy, seed=seed, ticks=ticks)
     zones = physical.monitor.zones(len(at))
     moved = np.empty((len(at), physical.sites, physical.dimension))
@@ -61,6 +65,12 @@ def drifts_along(
         moved[k], there[k] = engine.moved(group)
     share = np.stack([_shares(physical.monitor, zones, moved[:, site]) for site in range(physical.sites)], axis=1)
     return Drifts(updates.time[at], np.where(there, share, np.nan))
+
+
+def _fitted_drifts(engine: FittedEngine, physical: Physical, time: IntArray, at: IntArray) -> Drifts:
+    """The same where each site has a zone of its own."""
+    share = [_shares(physical.monitor, *engine.look()) for _ in engine.stops(at)]
+    return Drifts(time, np.array(share).reshape(len(at), physical.sites))
 
 
 def _shares(monitor: Monitor, zones: Zones, moved: FloatArray) -> FloatArray:

@@ -6,11 +6,13 @@ their sites' zones, and the first step with one of them goes through the machine
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
 from tacit.functions._kernels import inside_many
+from tacit.functions.monitor import Zones
 from tacit.protocols.books import Books
 from tacit.protocols.fitted import Fitter
 from tacit.protocols.messages import Init, Message, NewEstimate, Reply, Report, Request, Rows
@@ -53,10 +55,25 @@ class FittedEngine:
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Outcome:
         """Replay everything; ``progress`` hears (updates done, updates in all) now and then."""
-        updates, total = self.updates, len(self.updates.site)
         self._initialise()
-        ends = np.flatnonzero(updates.last)
-        done, block = 0, _LEAST
+        self._advance(0, len(self.updates.site), progress)
+        self.outcome.talks.append(np.array(self._talks, dtype=np.int64).reshape(-1, 2))
+        self.outcome.full_syncs = self.resolver.full_syncs
+        return self.outcome
+
+    def stops(self, at: IntArray) -> Iterator[int]:
+        """Run up to and with each of these updates, which end steps."""
+        self._initialise()
+        for begin, end in pairwise([0, *(at + 1).tolist()]):
+            self._advance(begin, end, None)
+            yield end - 1
+
+    def look(self) -> tuple[Zones, FloatArray]:
+        """The zone that each site holds, and how far (sites, d) each has gone in it."""
+        return self._zones, (self._now - self._anchors) * self.books.spread
+
+    def _advance(self, done: int, total: int, progress: Callable[[int, int], None] | None) -> None:
+        ends, block = np.flatnonzero(self.updates.last[:total]), _LEAST
         while done < total:
             end = int(ends[np.searchsorted(ends, min(total, done + block) - 1)]) + 1
             found = self._first_outside(done, end)
@@ -70,9 +87,6 @@ class FittedEngine:
                 done, block = last + 1, max(_LEAST, block // 2)
             if progress is not None:
                 progress(done, total)
-        self.outcome.talks.append(np.array(self._talks, dtype=np.int64).reshape(-1, 2))
-        self.outcome.full_syncs = self.resolver.full_syncs
-        return self.outcome
 
     def _initialise(self) -> None:
         n = self.physical.sites

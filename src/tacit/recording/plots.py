@@ -192,6 +192,7 @@ def _draw_drifts(
         policy=settings.policy,
         seed=settings.seed,
         ticks=replay.ticks,
+        fitted=replay.fitted,
     )
     edges, tiles = _tiles(drifts, int(replay.updates.time[0]), int(replay.updates.time[-1]))
     sites = tiles.shape[1]

@@ -45,6 +45,7 @@ class Replay:
     physical: Physical
     updates: Updates
     ticks: IntArray | None = None  # the pane of each update, where panes are steps
+    fitted: bool = False  # has each site a zone of its own?
 
 
 def replay_recording(
@@ -102,7 +103,7 @@ def replay_recording(
         verdict = judge(physical, updates, outcome.changes)
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
-    return Replay(report, outcome, physical, updates, ticks)
+    return Replay(report, outcome, physical, updates, ticks, isinstance(machine, FittedEngine))
 
 
 def _cheaper(

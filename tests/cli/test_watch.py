@@ -26,8 +26,9 @@ HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVER
 def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LightSystem]:
     (tmp_path / "state").mkdir()
     with LightSystem(tmp_path / "state") as made:
+        made.site("south")  # the first to come has the smallest number, and is shown by its name nevertheless
+        until(lambda: made.runner.ask({"sql": "SHOW SITES"})["results"][0]["sites"])
         made.site("north")
-        made.site("south")
         monkeypatch.setenv("TACIT_COORDINATOR", made.address)
         yield made
 

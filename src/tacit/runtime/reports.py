@@ -72,10 +72,13 @@ def explained(watch: KeptWatch) -> str:
 
 
 def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> dict[str, Any]:
-    """What the watch says now: value or values, state, the pane it is as of, who is stale since when, the guarantee."""
+    """What the watch says now: value or values, state, the pane it is as of, who is stale since when, the guarantee.
+
+    Sites are in the order of their names, whoever came first.
+    """
     names = {number: site.name for number, site in coordinator.sites.items()}
     settlement, answered = watch.settlement, watch.answered
-    stale = () if settlement is None else [(site, settlement.heard(site)) for site in settlement.stale]
+    stale = [] if settlement is None else sorted((names[site], settlement.heard(site)) for site in settlement.stale)
     document: dict[str, Any] = {
         "watch": watch.plan.name,
         "status": watch.status,
@@ -83,8 +86,8 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         "pane": None if answered is None else answered.pane,
         "as_of": None if answered is None else iso_time((answered.pane + 1) * watch.pane_us),
         "guarantee": guarantee_of(watch.plan, watch.shape),
-        "sites": [] if settlement is None else [names[site] for site in settlement.roster],
-        "stale": [{"site": names[site], "seconds": round(max(0.0, now - heard), 1)} for site, heard in stale],
+        "sites": [] if settlement is None else sorted(names[site] for site in settlement.roster),
+        "stale": [{"site": site, "seconds": round(max(0.0, now - heard), 1)} for site, heard in stale],
         "problems": {names[site]: offer.problem for site, offer in sorted(watch.offers.items()) if offer.problem},
         "waiting_for": [],
         "answer": _answers(watch),
@@ -93,7 +96,7 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         document["problems"]["coordinator"] = watch.problem
     elif settlement is None and watch.status == "running":
         missing = missing_sites(watch.offers, coordinator.waited_for(watch))
-        document["waiting_for"] = [names[site] for site in missing]
+        document["waiting_for"] = sorted(names[site] for site in missing)
     return document
 
 

@@ -63,7 +63,7 @@ def test_a_sweep_of_windows_as_json_equals_single_replays(
         (HOT, ["sites=2.5"], "'2.5' is not a whole number"),
         (HOT, ["protocol=gossip"], "there is no protocol named 'gossip'"),
         (HOT, ["within=1"], "hot tracks nothing"),
-        (TRACK, ["threshold=1"], "spread tracks a value and has none; vary within"),
+        (TRACK, ["threshold=1"], "spread has none; vary within"),
         (HOT, ["margin=0", "margin=1"], "--vary margin is said 2 times"),
         (HOT, ["threshold=0:1:200", "margin=0:1:100"], "20,000 runs; at most 10,000"),
         (HOT + ";" + TRACK, ["threshold=1"], "holds 2 watches; a sweep varies one"),

@@ -222,7 +222,7 @@ def test_killed_often_within_the_lease(tmp_path: Path, protocol: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("protocol", (*PROTOCOLS, "recentre"))
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, "recentre"])
 def test_killed_often_beyond_the_lease(tmp_path: Path, protocol: str) -> None:
     _, live = _run(tmp_path, lease=4, seed=14, rounds=10, protocol=protocol)
     _stale_and_true(live)

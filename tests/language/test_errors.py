@@ -98,7 +98,7 @@ CASES = [
     ("CREATE WATCH w AS SELECT ⟦AVG(x) ^ 2 AS a FROM t ALERT WHEN a > 1", "power(x, y)"),
     ("CREATE WATCH w AS SELECT ⟦AVG(x) OVER (PARTITION BY y) AS a FROM t ALERT WHEN a > 1", "OVER"),
     ("CREATE WATCH w AS SELECT AVG(⟦(SELECT 1)) AS a FROM t ALERT WHEN a > 1", "subqueries"),
-    ("~ GROUP BY k ⟦ORDER BY a DESC LIMIT 20", "later version", "GROUP BY key"),
+    ("~ GROUP BY k ORDER BY ⟦a DESC LIMIT 20", "does not add up", "SUM(x)"),
     ("~ GROUP BY k ⟦HAVING COUNT(*) > 10 MARGIN 5 SKETCH EPSILON 0.01", "sketches", "ALERT WHEN"),
     ("~ ⟦UNION SELECT 1", "one table"),
     # FROM

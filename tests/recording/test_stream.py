@@ -28,6 +28,7 @@ def folder_of(tmp_path: Path, parts: list[dict[str, Any]], **meta: Any) -> Path:
         "sites": ["a", "b"],
         "site_rule": {"kind": "column", "column": "s", "count": None},
         "groups": None,
+        "keys": None,
         "grouping": None,
         "statistics": ["sum"],
         "centres": [],

@@ -151,9 +151,12 @@ def _one(plan: WatchPlan, place: Path, seconds: float, settings: Settings, bar: 
 
 
 def _explained(plan: WatchPlan, recording: Any, step: str) -> dict[str, Any]:
+    from tacit.functions.goals import Top
     from tacit.language.explain import describe, explain_text
     from tacit.recording.prediction import predict
 
+    if isinstance(plan.goal, Top):
+        return {"explain": {**describe(plan), "text": explain_text(plan)}}
     prediction = predict(plan, recording, step=step)
     text = f"{explain_text(plan)}\n{prediction.text()}"
     return {"explain": {**describe(plan), "predicted": prediction.as_dict(), "text": text}}
@@ -167,5 +170,10 @@ def _print_story(console: Any, story: dict[str, Any]) -> None:
 
 def _draw(run: Run, picture: Path, settings: Settings) -> None:
     from tacit.recording.plots import save_replay_plot
+    from tacit.recording.topk_plot import save_topk_plot
+    from tacit.recording.topk_replay import TopkReplay
 
+    if isinstance(run.replay, TopkReplay):
+        save_topk_plot(run.plan, run.replay, picture)
+        return
     save_replay_plot(run.plan, run.recording, run.replay, picture, settings)

@@ -17,7 +17,8 @@ from tacit.language.explain import goal_text, window_text
 from tacit.language.plan import WatchPlan
 from tacit.recording.report import Alert, Report
 from tacit.recording.run import Run
-from tacit.recording.summary import baseline_words, final_answers, group_label, observer_words
+from tacit.recording.summary import baseline_words, final_answers, group_label, observer_words, times
+from tacit.recording.topk_replay import RankAlert, TopkReplay
 from tacit.vocabulary.answers import MET, UNKNOWN
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 
 ALERTS_SHOWN = 10
 GROUPS_SHOWN = 5
+MEMBERS_SHOWN = 20
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -48,7 +50,7 @@ def print_run(console: Console, run: Run) -> None:
         ("messages", costs_table(report)),
         ("violations", Text(_violation_words(report))),
         ("alerts", Text("\n".join(alert_lines(plan, report.alerts)))),
-        ("promise", Text(f"{report.guarantee}; zones: {report.zone}")),
+        ("promise", Text(f"{report.guarantee}; zones: {report.zone}" if report.zone else report.guarantee)),
     ]
     if (verdict := observer_words(report)) is not None:
         wrong = bool(report.missed or report.spurious)
@@ -64,6 +66,8 @@ def print_run(console: Console, run: Run) -> None:
 
 def answer_words(run: Run) -> str:
     """The last answer in words."""
+    if isinstance(run.replay, TopkReplay):
+        return _ranking_words(run.replay)
     final = final_answers(run.replay)
     goal, outputs = run.replay.physical.goal, run.replay.physical.outputs
     compared = goal.expression if isinstance(goal, (Comparison, Track)) else outputs[0][1]
@@ -87,6 +91,20 @@ def answer_words(run: Run) -> str:
         return "not met at the end: the value is missing (NULL)"
     known = f" ({label} was {value:.6g} when last collected)" if value == value else ""
     return ("met" if final.sides[0] == MET else "not met") + " at the end" + known
+
+
+def _ranking_words(replay: TopkReplay) -> str:
+    """The lists at the end."""
+    ranked = replay.rows.goal.ranked is not None
+    lines = []
+    for name, members in sorted(replay.final.items())[:GROUPS_SHOWN]:
+        scores = [f" ({score:,.6g})" if ranked else "" for score in members.values()]
+        named = [f"{member}{score}" for member, score in zip(members, scores, strict=True)]
+        more = f" and {len(named) - MEMBERS_SHOWN:,} more" if len(named) > MEMBERS_SHOWN else ""
+        lines.append(f"{name}: " * bool(name) + ", ".join(named[:MEMBERS_SHOWN]) + more)
+    if len(replay.final) > GROUPS_SHOWN:
+        lines.append(f"and {len(replay.final) - GROUPS_SHOWN:,} more lists")
+    return "\n".join(lines) or "there is no group"
 
 
 def costs_table(report: Report) -> Table:
@@ -121,12 +139,20 @@ def ratio_text(baseline: int, total: int) -> str:
     return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2g} ×"
 
 
-def alert_lines(plan: WatchPlan, alerts: Sequence[Alert]) -> list[str]:
+def alert_lines(plan: WatchPlan, alerts: Sequence[Alert | RankAlert]) -> list[str]:
     """The first alerts with their times, and how many more there are."""
     if not alerts:
         return ["none"]
     lines = [f"{len(alerts):,}"]
     for alert in alerts[:ALERTS_SHOWN]:
+        if isinstance(alert, RankAlert):
+            moves = [
+                f"{word} {', '.join(names[:3])}{' …' * (len(names) > 3)}"
+                for word, names in (("in:", alert.entered), ("out:", alert.left))
+                if names
+            ]
+            lines.append("  ".join([when_text(alert.at), *([alert.list] if alert.list else []), *moves]))
+            continue
         group = None if alert.group is None else group_label(plan, alert.group)
         parts = [when_text(alert.at), group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]
         lines.append("  ".join(part for part in parts if part is not None))
@@ -199,6 +225,9 @@ def _instant(time_us: int) -> str:
 
 def _violation_words(report: Report) -> str:
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.messages["by_kind"].items())
+    if report.entries is not None:
+        size = f"{report.entries['mean']:.1f} groups in a message"
+        return f"{report.violations:,}, everyone was asked {times(report.full_syncs)} (sent: {kinds}), {size}"
     words = {"coordinator": "full synchronisations", "recentre": "new zones for all"}
     syncs = f", {report.full_syncs:,} {words[report.protocol]}" if report.protocol in words else ""
     return f"{report.violations:,}{syncs} (sent: {kinds})"

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.functions.expressions import Expression
 from tacit.vocabulary.arrays import FloatArray
 
-__all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Track", "comparisons", "map_goal"]
+__all__ = ["AllOf", "AnyOf", "Comparison", "Condition", "Goal", "Top", "Track", "comparisons", "map_goal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,30 @@ class Track:
         return np.minimum(near, far), np.maximum(near, far)
 
 
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The ``k`` groups with the largest (or smallest) score, which is a sum over rows.
+
+    No group outside is ahead of one inside by more than ``within``. The last ``per`` keys of a group name the list that
+    it is in; every list has its own k. With ``ranked`` the scores of those inside are known to within so much.
+    ``using`` names the protocol, where the sentence does.
+    """
+
+    expression: Expression
+    k: int
+    largest: bool = True
+    within: float = 0.0
+    per: int = 0
+    ranked: float | None = None
+    using: str | None = None
+
+
 Condition = Comparison | AllOf | AnyOf
 Goal = Comparison | AllOf | AnyOf | Track
 
 
-def comparisons(goal: Goal) -> list[Comparison]:
-    """The comparisons of a condition, left to right; none for a tracking goal."""
+def comparisons(goal: Goal | Top) -> list[Comparison]:
+    """The comparisons of a condition, left to right; none for a goal that tracks or ranks."""
     if isinstance(goal, AllOf | AnyOf):
         return [comparison for part in goal.parts for comparison in comparisons(part)]
     return [goal] if isinstance(goal, Comparison) else []

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Track
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Top, Track
 from tacit.language.clauses import read_sentence, split_sentences
 from tacit.language.dialect import tokenize
 from tacit.language.places import Source
@@ -69,21 +69,25 @@ def _changed(text: str, change: Change, functions: Mapping[str, PythonFunction],
 
 
 def _refuse(plan: WatchPlan, change: Change) -> None:
-    tracks = isinstance(plan.goal, Track)
+    tracks = isinstance(plan.goal, Track | Top)
+    if isinstance(plan.goal, Top) and change.percent:
+        raise _error(change, f"how far {plan.name} may be off is said in the unit of its scores", "SET WITHIN 50")
     if change.what == "within" and not tracks:
         hint = "an alert has SET MARGIN and SET THRESHOLD"
         raise _error(change, f"{plan.name} alerts, and WITHIN belongs to a watch that tracks", hint)
     if change.what != "within" and tracks:
         hint = "its error is changed with SET WITHIN 3, or SET WITHIN 3 PERCENT"
-        raise _error(change, f"{plan.name} tracks a value, and has no {change.what.upper()}", hint)
+        raise _error(change, f"{plan.name} does not alert, and has no {change.what.upper()}", hint)
     if change.what == "threshold" and not isinstance(plan.goal, Comparison):
         raise _error(change, f"{plan.name} has several comparisons, and THRESHOLD does not say which is meant")
 
 
-def _goal_after(goal: Goal, change: Change) -> Goal:
+def _goal_after(goal: Goal | Top, change: Change) -> Goal | Top:
     number = float(change.number)
     if isinstance(goal, Track):
         return replace(goal, within=number, percent=change.percent)
+    if isinstance(goal, Top):
+        return replace(goal, within=number)
     if isinstance(goal, (AllOf, AnyOf)):  # the two ends of BETWEEN share one margin
         parts = tuple(_goal_after(part, change) for part in goal.parts)
         return replace(goal, parts=parts)  # type: ignore[arg-type]  # parts of a condition are conditions
@@ -95,6 +99,17 @@ def _candidates(text: str, change: Change) -> Iterator[str]:
     source = Source(text)
     sentence = read_sentence(source, split_sentences(tokenize(source))[0])
     number = f"{change.number}"
+    if change.what == "within" and "LIMIT" in sentence.clauses:
+        for word in ("LIMIT", "PER", "USING"):
+            tokens = sentence.clauses[word].tokens if word in sentence.clauses else ()
+            for index in range(len(tokens) - 1):
+                if is_word(tokens[index], "WITHIN"):
+                    stops = [k for k in range(index + 1, len(tokens)) if is_word(tokens[k], "RANKED", "WITHIN")]
+                    last = tokens[(stops[0] if stops else len(tokens)) - 1]
+                    yield _spliced(text, tokens[index + 1], last, number)
+        limit = sentence.clauses["LIMIT"].tokens[0]
+        yield f"{text[: limit.end + 1]} WITHIN {number}{text[limit.end + 1 :]}"
+        return
     if change.what == "within":
         tokens = sentence.clauses["TRACK"].tokens
         number += " PERCENT" if change.percent else ""

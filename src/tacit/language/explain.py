@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tacit.functions.entropies import as_entropy
 from tacit.functions.expressions import Binary, ChiSquare, Expression, InformationGain, Opaque, Unary
 from tacit.functions.forms import opaques
-from tacit.functions.goals import AllOf, AnyOf, Goal, Track, comparisons
+from tacit.functions.goals import AllOf, AnyOf, Goal, Top, Track, comparisons
 from tacit.functions.polynomials import as_fraction, degree_of
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
 
@@ -49,7 +49,7 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
         "watch": plan.name,
         "table": plan.table,
         "where": plan.where,
-        "shape": "tracking" if isinstance(plan.goal, Track) else "threshold",
+        "shape": _shape(plan),
         "goal": goal_text(plan.goal, names, expressions),
         "margins": [comparison.margin for comparison in comparisons(plan.goal)],
         "outputs": [
@@ -66,7 +66,8 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
         "every": every_text(plan.window.every),
         "groups": _groups_text(plan),
         "columns": sorted({use.name for use in plan.columns}),
-        "zones": _zone_words(plan),
+        "zones": None if isinstance(plan.goal, Top) else _zone_words(plan),
+        "protocol": _ranking_words(plan.goal) if isinstance(plan.goal, Top) else None,
         "unsound": [node.name for node in _opaque(plan) if node.unsound],
         "predicted": dict(predicted) if predicted is not None else None,
     }
@@ -89,7 +90,7 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
     """
     names = [statistic.name for statistic in plan.statistics]
     expressions = dict(plan.outputs)
-    shape = "tracking" if isinstance(plan.goal, Track) else "threshold"
+    shape = _shape(plan)
     lines: list[tuple[str, str]] = [("keeps", f"{goal_text(plan.goal, names, expressions)} ({shape})")]
     lines += [(name, _formula(value, names)) for name, value in plan.outputs]
     known = {id(value) for value in expressions.values()}
@@ -103,7 +104,10 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
     if (groups := _groups_text(plan)) is not None:
         lines.append(("groups", groups))
     lines += [("statistics" if index == 0 else "", name) for index, name in enumerate(names)]
-    lines.append(("zones", _zone_words(plan)))
+    if isinstance(plan.goal, Top):
+        lines.append(("protocol", _ranking_words(plan.goal)))
+    else:
+        lines.append(("zones", _zone_words(plan)))
     lines += [("unsound", f"{node.name} has no proved bound") for node in _opaque(plan) if node.unsound]
     for index, (what, number) in enumerate((predicted or {}).items()):
         lines.append(("predicted" if index == 0 else "", f"{what}: {number:,.6g}"))
@@ -150,6 +154,21 @@ def _zone_words(plan: WatchPlan) -> str:
     return "; ".join(sorted(words))
 
 
+def _shape(plan: WatchPlan) -> str:
+    if isinstance(plan.goal, Top):
+        return "ranking"
+    return "tracking" if isinstance(plan.goal, Track) else "threshold"
+
+
+def _ranking_words(goal: Top) -> str:
+    """Which protocol keeps a ranking, and why."""
+    if goal.using == "topico":
+        return "topico: sites tell each other their candidates every pane, as asked for; no promise at every pane"
+    if not goal.largest:
+        return "coordinator, with every group known to it: a group that has just come may be the smallest"
+    return "coordinator: sites speak when a group outside may have overtaken one inside"
+
+
 def _degree(degree: int) -> str:
     return DEGREES[degree] if degree < len(DEGREES) else f"polynomial of degree {degree}"
 
@@ -191,7 +210,7 @@ def _bare(text: str) -> str:
     return text[1:-1]
 
 
-def goal_text(goal: Goal, names: list[str], outputs: Mapping[str, Expression] | None = None) -> str:
+def goal_text(goal: Goal | Top, names: list[str], outputs: Mapping[str, Expression] | None = None) -> str:
     """What is kept, in the words of the sentence where SELECT gave it a name."""
     if isinstance(goal, (AllOf, AnyOf)):
         word = " AND " if isinstance(goal, AllOf) else " OR "
@@ -202,15 +221,19 @@ def goal_text(goal: Goal, names: list[str], outputs: Mapping[str, Expression] | 
         )
     named = [name for name, value in (outputs or {}).items() if value is goal.expression]
     text = named[0] if named else _bare(readable(goal.expression, names))
+    if isinstance(goal, Top):
+        within = f", within {goal.within:g}" if goal.within else ""
+        ranked = f", scores within {goal.ranked:g}" if goal.ranked is not None else ""
+        return f"the {goal.k:,} groups with the {'largest' if goal.largest else 'smallest'} {text}{within}{ranked}"
     if isinstance(goal, Track):
         return f"{text} within {goal.within:g}{' percent' if goal.percent else ''}"
     margin = f" margin {goal.margin:g}" if goal.margin else ""
     return f"{text} {goal.operator} {goal.threshold:g}{margin}"
 
 
-def goal_expressions(goal: Goal) -> list[Expression]:
+def goal_expressions(goal: Goal | Top) -> list[Expression]:
     """The expressions that a goal looks at."""
-    return [goal.expression] if isinstance(goal, Track) else [part.expression for part in comparisons(goal)]
+    return [goal.expression] if isinstance(goal, Track | Top) else [part.expression for part in comparisons(goal)]
 
 
 def window_text(window: Window) -> str:

@@ -14,7 +14,7 @@ from tacit.language.rows import RowReader, function_name, has_aggregate, unwrapp
 from tacit.language.selection import Item
 from tacit.language.tokens import is_word
 
-__all__ = ["Groups", "read_groups"]
+__all__ = ["Groups", "read_groups", "with_lists"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,27 @@ def read_groups(source: Source, clause: Clause | None, items: list[Item], rows: 
     if any(_is_each(key.tree) for key in keys):
         return _by_member(source, [key.tree for key in keys], items, rows)
     return _by_key(source, keys, items, rows)
+
+
+def with_lists(
+    source: Source, groups: Groups, clause: Clause, items: list[Item], rows: RowReader
+) -> tuple[Groups, int]:
+    """The groups with the keys of PER at the end, and how many these are: every value of them has its own list."""
+    lists = read_groups(source, clause, items, rows)
+    if not isinstance(groups.grouping, ByKey) or not isinstance(lists.grouping, ByKey):
+        return groups, 0  # EACH, which is refused where the goal is read
+    own = [
+        (text, name)
+        for text, name in zip(groups.grouping.expressions, groups.grouping.names, strict=True)
+        if text not in lists.grouping.expressions
+    ]
+    if not own:
+        raise source.error("a list needs something to rank", clause.keyword, "GROUP BY a key that is not after PER")
+    both = ByKey(
+        (*(text for text, _ in own), *lists.grouping.expressions), (*(name for _, name in own), *lists.grouping.names)
+    )
+    texts, names = groups.key_texts | lists.key_texts, groups.key_names | lists.key_names
+    return Groups(both, None, texts, names), len(lists.grouping.expressions)
 
 
 def _is_each(tree: exp.Expr) -> bool:

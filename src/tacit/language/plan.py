@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tacit.functions.expressions import Expression
-from tacit.functions.goals import Goal
+from tacit.functions.goals import Goal, Top
 from tacit.functions.statistics import Moment, Shift, Statistic
 
 __all__ = ["ByKey", "ByMember", "ColumnUse", "Every", "Grouping", "WatchPlan", "Window"]
@@ -74,7 +74,7 @@ class WatchPlan:
     text: str
     table: str
     outputs: tuple[tuple[str, Expression], ...]  # SELECT aliases, in order (group columns left out)
-    goal: Goal
+    goal: Goal | Top
     statistics: tuple[Statistic, ...]
     moments: tuple[Moment, ...]
     centres: tuple[str, ...]  # Spark SQL whose rough mean is measured and subtracted before squares are summed
@@ -84,3 +84,9 @@ class WatchPlan:
     grouping: Grouping | None = None
     columns: tuple[ColumnUse, ...] = field(default=())
     explain: bool = False  # EXPLAIN WATCH
+
+    @property
+    def watched(self) -> Goal:
+        """The condition, or the value that is tracked; a ranking has neither."""
+        assert not isinstance(self.goal, Top)
+        return self.goal

@@ -81,10 +81,7 @@ def refused_distinct(source: Source, at: Place) -> SentenceError:
 
 def refuse_clauses(source: Source, clauses: dict[str, Clause]) -> None:
     """Raises for the first clause that belongs to another kind of watch or of query."""
-    grouped = "GROUP BY key … ALERT WHEN value > threshold watches every group"
     later: dict[str, tuple[str, str]] = {
-        "ORDER BY": ("the largest groups (ORDER BY … LIMIT) are watched by a later version", grouped),
-        "LIMIT": ("the largest groups (ORDER BY … LIMIT) are watched by a later version", grouped),
         "HAVING": (
             "HAVING lists the groups that pass, which a later version keeps on sketches",
             "write the condition after ALERT WHEN: it is watched for every group",
@@ -93,8 +90,6 @@ def refuse_clauses(source: Source, clauses: dict[str, Clause]) -> None:
             "watches on sketches come with a later version",
             "leave SKETCH out: the statistics are then kept exactly",
         ),
-        "USING": ("the protocol is not part of this sentence", "choose it when the watch is run (--protocol)"),
-        "PER": ("one list per region (PER) comes with the top-k watches of a later version", grouped),
         "OFFSET": ("OFFSET has no meaning for a watch", "leave it out"),
         "QUALIFY": ("QUALIFY is for one-off queries", "write the condition after ALERT WHEN"),
         "LATERAL": ("LATERAL VIEW is not part of a watch", "GROUP BY EACH(list) AS name watches each member of a list"),

@@ -14,11 +14,12 @@ from tacit.language.algebra import SCALARS
 from tacit.language.clauses import Clause, Sentence, read_sentence, split_sentences
 from tacit.language.conditions import lower_condition
 from tacit.language.dialect import read_condition, tokenize
-from tacit.language.grouping import Groups, read_groups
+from tacit.language.grouping import Groups, read_groups, with_lists
 from tacit.language.lowering import Lowering
 from tacit.language.places import Source, closest
 from tacit.language.plan import WatchPlan
 from tacit.language.python_functions import PythonFunction
+from tacit.language.ranking import RankingClause, check_alone, is_ranking
 from tacit.language.refusals import refuse_clauses, refuse_from
 from tacit.language.rows import RowReader
 from tacit.language.selection import Item, read_selection
@@ -109,7 +110,13 @@ def _plan(
     texts = Texts(source, sentence.tokens, table_names)
     items = read_selection(source, texts, clauses["SELECT"])
     plain = RowReader(source, texts, table_names, None, row_functions)
+    ranking = RankingClause(source, sentence) if is_ranking(sentence) else None
+    if ranking is None:
+        check_alone(source, sentence, ("PER", "USING"))
     groups = read_groups(source, clauses.get("GROUP BY"), items, plain)
+    per = 0
+    if ranking is not None and ranking.per is not None:
+        groups, per = with_lists(source, groups, Clause(*ranking.per), items, plain)
     rows = RowReader(source, texts, table_names, groups.member, row_functions)
     where = None
     if "WHERE" in clauses:
@@ -118,11 +125,11 @@ def _plan(
     vector = VectorBuilder(members=groups.member is not None)
     lowering = Lowering(source, rows, vector, functions)
     lowering.keys |= groups.key_names
-    goal_clause = _GoalClause(source, sentence)
-    for tree in (*(item.tree for item in items), goal_clause.tree):
+    clause = _GoalClause(source, sentence) if ranking is None else ranking
+    for tree in (*(item.tree for item in items), clause.tree):
         lowering.note_numbers(tree)
     outputs = _outputs(source, items, groups, lowering)
-    goal = goal_clause.lower(lowering)
+    goal = clause.lower(lowering) if isinstance(clause, _GoalClause) else clause.lower(lowering, groups, per)
     uses = sorted(plain.uses + rows.uses, key=lambda use: (use.line, use.column))
     return WatchPlan(
         name=sentence.name,
@@ -182,7 +189,7 @@ class _GoalClause:
             raise source.error(
                 "the watch does not say what to keep",
                 sentence.end,
-                "end it with ALERT WHEN condition, or with TRACK value WITHIN 5",
+                "end it with ALERT WHEN condition, with TRACK value WITHIN 5, or with ORDER BY score DESC LIMIT 20",
             )
 
     def _read_track(self, clause: Clause) -> None:

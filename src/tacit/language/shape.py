@@ -129,7 +129,7 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
     """
     if asked == "fitted":
         return "fitted" if can_fit(plan) else "coordinator"
-    able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.goal)))
+    able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.watched)))
     if asked == "auto":
         return "recentre" if able and isinstance(plan.goal, Track) else "coordinator"
     return asked if able or asked != "recentre" else "coordinator"
@@ -162,7 +162,7 @@ def vector_form(plan: WatchPlan, *, merged: Mapping[int, int] | None = None, for
     """Which statistics are kept and how. ``merged`` names for each statistic the first one that is equal to it."""
     merged = {j: j for j in range(len(plan.statistics))} if merged is None else merged
     swap: dict[int, Expression] = {j: Variable(k) for j, k in merged.items() if j != k}
-    goal = map_goal(plan.goal, lambda tree: substitute(tree, swap))
+    goal = map_goal(plan.watched, lambda tree: substitute(tree, swap))
     outputs = tuple((name, substitute(tree, swap)) for name, tree in plan.outputs)
     trees = _trees(goal)
     used = sorted({v for tree in trees for v in variables(tree)})

@@ -18,7 +18,7 @@ from tacit.vocabulary.errors import OptionError
 
 __all__ = ["FORMAT", "fingerprint", "is_prepared", "recorded_mark"]
 
-FORMAT = 4  # of the prepared folder; raise it when the meaning of its files changes
+FORMAT = 5  # of the prepared folder; raise it when the meaning of its files changes
 
 
 def fingerprint(plan: WatchPlan, files: Sequence[Path], *, site: str, time: str) -> str:

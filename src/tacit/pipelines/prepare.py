@@ -181,6 +181,7 @@ def _write(
         "sites": measured.sites,
         "site_rule": {"kind": rule.kind, "column": rule.column, "count": rule.count},
         "groups": None if groups is None else groups.labels,
+        "keys": None if groups is None else groups.texts,
         "grouping": _grouping_kind(plan),
         "statistics": [each.name for each in plan.statistics],
         "centres": measured.centres,

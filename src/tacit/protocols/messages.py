@@ -14,6 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = [
@@ -240,6 +241,10 @@ Message = (
     | Hello
     | Leave
     | Fit
+    | Challenge
+    | Inquiry
+    | Showing
+    | Ranking
 )
 
 

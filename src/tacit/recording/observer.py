@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -139,7 +139,22 @@ def truth_along(physical: Physical, updates: Updates) -> Iterator[tuple[IntArray
         yield groups, steps, np.asarray(points, dtype=np.float64) * physical.scale
 
 
-def rows_come_and_go(physical: Physical, updates: Updates) -> tuple[IntArray, IntArray]:
+class GroupedRows(Protocol):
+    """Rows, site by site, and the group of each."""
+
+    @property
+    def rows(self) -> FloatArray: ...
+    @property
+    def sites(self) -> int: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def groups(self) -> int: ...
+    @property
+    def group(self) -> IntArray: ...
+
+
+def rows_come_and_go(physical: Physical | GroupedRows, updates: Updates) -> tuple[IntArray, IntArray]:
     """The step that adds each row and the step that removes it (the number of steps: never)."""
     rows = len(physical.rows)
     step_of: IntArray = np.cumsum(updates.last) - updates.last
@@ -349,7 +364,7 @@ def _count_crossings_by_step(groups: IntArray, steps: IntArray, met: BoolArray, 
     return int(np.count_nonzero(filled[1:] != filled[:-1]))
 
 
-def rows_change_at(physical: Physical, updates: Updates) -> int:
+def rows_change_at(physical: Physical | GroupedRows, updates: Updates) -> int:
     """How many (update, group) pairs have rows that came or went: what shipping every pane would carry."""
     update_of = np.arange(len(updates.site))
     each = Updates(updates.site, updates.lo, updates.hi, updates.time, np.ones_like(updates.last), updates.panes)
@@ -358,7 +373,7 @@ def rows_change_at(physical: Physical, updates: Updates) -> int:
     row = np.tile(np.arange(len(physical.rows)), 2)
     used = when < len(update_of)
     when, row = when[used], row[used]
-    if physical.mode == PER_MEMBER:
+    if physical.mode == PER_MEMBER and isinstance(physical, Physical):
         lengths = physical.pointer[row + 1] - physical.pointer[row]
         within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         group = physical.member[np.repeat(physical.pointer[row], lengths) + within]

@@ -96,7 +96,7 @@ def replay_recording(
         alerts=alerts_of(physical, updates, outcome.changes, recording.groups),
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)},
         step=step, policy=policy if protocol == "coordinator" else None,
-        form="weighted" if physical.weighted else "sums", guarantee=_guarantee(plan.goal, physical),
+        form="weighted" if physical.weighted else "sums", guarantee=_guarantee(plan.watched, physical),
         left_out=dict(recording.left_out), groups=None if recording.groups is None else len(recording.groups),
     )  # fmt: skip
     if verify:

@@ -57,7 +57,7 @@ class Report:
     pane_shipping: dict[str, int]
     violations: int
     full_syncs: int
-    alerts: list[Alert]
+    alerts: list[Any]  # Alert, or RankAlert (topk_replay.py)
     seconds: dict[str, float]
     step: str
     policy: str | None
@@ -69,12 +69,15 @@ class Report:
     missed: int | None = None
     spurious: int | None = None
     max_error: float | None = None
+    entries: dict[str, float] | None = None  # of a ranking: objects in a message
 
     def as_dict(self) -> dict[str, Any]:
         """Every key of the documentation; the observer's only when it walked along."""
         seen_only = ("crossings", "missed", "spurious", "max_error")
         out = {name: getattr(self, name) for name in self.__slots__ if name not in seen_only}
         out["alerts"] = [alert.as_dict() for alert in self.alerts]
+        if self.entries is None:
+            del out["entries"]
         if self.missed is not None:
             out |= {name: getattr(self, name) for name in seen_only}
         return out

@@ -18,11 +18,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit.functions.goals import Top
 from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
 from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording, load
+from tacit.recording.topk_replay import TopkReplay, replay_topk
 from tacit.vocabulary.errors import DataError, MachineError, OptionError
 
 __all__ = [
@@ -49,7 +51,7 @@ class Run:
 
     plan: WatchPlan
     recording: Recording
-    replay: Replay
+    replay: Replay | TopkReplay
 
 
 def replay(
@@ -107,8 +109,12 @@ def replay(
     finished = replay_prepared(plan, recording, clock.perf_counter() - begin, settings, progress)
     if plot is not None:
         from tacit.recording.plots import save_replay_plot
+        from tacit.recording.topk_plot import save_topk_plot
 
-        save_replay_plot(finished.plan, finished.recording, finished.replay, Path(plot), settings)
+        if isinstance(finished.replay, TopkReplay):
+            save_topk_plot(finished.plan, finished.replay, Path(plot))
+        else:
+            save_replay_plot(finished.plan, finished.recording, finished.replay, Path(plot), settings)
     return finished.replay.report
 
 
@@ -242,6 +248,12 @@ def replay_prepared(
     progress: Progress | None = None,
 ) -> Run:
     """Replay a watch over its recording."""
+    if isinstance(plan.goal, Top):
+        ranked = replay_topk(
+            plan, recording, step=settings.step, protocol=settings.protocol, zone=settings.zone,
+            verify=settings.verify, prepare_seconds=prepare_seconds, progress=progress,
+        )  # fmt: skip
+        return Run(plan, recording, ranked)
     finished = replay_recording(
         plan, recording, protocol=settings.protocol, step=settings.step, zone=settings.zone, policy=settings.policy,
         seed=settings.seed, verify=settings.verify, prepare_seconds=prepare_seconds, progress=progress,

@@ -46,6 +46,7 @@ class Recording:
     member_ptr: Longs | None = None  # (N + 1,)
     member: Ints | None = None
     groups: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None = None  # of GROUP BY: the keys of each group as one text, a JSON array
     centres: tuple[float, ...] = ()
     rows: int = 0  # rows with a time and a site
     kept: int = 0  # of these, rows that pass WHERE: N
@@ -112,6 +113,7 @@ class Recording:
             member=member,
             sites=tuple(sites) if sites is not None else _numbered(int(owners.max(initial=-1)) + 1),
             groups=None if groups is None else tuple(groups),
+            keys=None if groups is None else tuple(json.dumps([name], ensure_ascii=False) for name in groups),
             statistics=tuple(statistics) if statistics is not None else _numbered(values.shape[1]),
             centres=tuple(centres),
             rows=len(times),
@@ -172,6 +174,7 @@ def load(folder: Path | str) -> Recording:
         member=member,
         sites=tuple(meta["sites"]),
         groups=None if meta["groups"] is None else tuple(meta["groups"]),
+        keys=None if meta["keys"] is None else tuple(meta["keys"]),
         statistics=tuple(meta["statistics"]),
         centres=tuple(meta["centres"]),
         rows=int(meta["rows"]),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.language.plan import WatchPlan
-from tacit.recording.replay import replay_recording
+from tacit.recording.run import replay_prepared
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording, load
 from tacit.recording.subset import draw_groups, first_sites
@@ -85,11 +85,7 @@ def run_job(job: Job) -> dict[str, Any]:
         recording = first_sites(recording, job.sites)
     if job.groups is not None:
         recording = draw_groups(recording, job.groups, job.draw_seed)
-    how = job.settings
-    finished = replay_recording(
-        job.plan, recording, protocol=how.protocol, step=how.step, zone=how.zone, policy=how.policy, seed=how.seed,
-        verify=how.verify,
-    )  # fmt: skip
+    finished = replay_prepared(job.plan, recording, 0.0, job.settings).replay
     return row_of({name: _shown(value) for name, value in job.values}, finished.report.as_dict())
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.functions.goals import Comparison, Track
+from tacit.functions.goals import Comparison, Top, Track
 from tacit.language.plan import Every, WatchPlan, Window
 from tacit.language.windows import CALENDAR_US, default_step
 from tacit.recording.settings import Settings
@@ -162,15 +162,19 @@ def changed_plan(plan: WatchPlan, name: str, value: Value) -> WatchPlan:
         return replace(plan, window=_resized(plan.name, plan.window, value))
     goal = plan.goal
     if name == "within":
+        assert isinstance(value, float)
+        if isinstance(goal, Top):
+            if value < 0:
+                raise OptionError(f"--vary within: {value:g} is below 0")
+            return replace(plan, goal=replace(goal, within=value))
         if not isinstance(goal, Track):
             raise OptionError(f"--vary within: {plan.name} tracks nothing; vary threshold or margin")
-        assert isinstance(value, float)
         if value <= 0 or (goal.percent and value >= 100):
             raise OptionError(f"--vary within: {value:g} is not {'between 0 and 100' if goal.percent else 'above 0'}")
         return replace(plan, goal=replace(goal, within=value))
     if name in ("threshold", "margin"):
-        if isinstance(goal, Track):
-            raise OptionError(f"--vary {name}: {plan.name} tracks a value and has none; vary within")
+        if isinstance(goal, Track | Top):
+            raise OptionError(f"--vary {name}: {plan.name} has none; vary within")
         if not isinstance(goal, Comparison):
             raise OptionError(f"--vary {name}: {plan.name} has several comparisons; a sweep varies the {name} of one")
         assert isinstance(value, float)

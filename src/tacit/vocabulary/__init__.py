@@ -1,7 +1,7 @@
 """Words every room shares: ids, panes, answers, the error tree."""
 
 from tacit.vocabulary.answers import Answer, State
-from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
+from tacit.vocabulary.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from tacit.vocabulary.errors import (
     DataError,
     InputError,
@@ -16,6 +16,7 @@ from tacit.vocabulary.errors import (
 __all__ = [
     "Answer",
     "BoolArray",
+    "ByteArray",
     "DataError",
     "FloatArray",
     "InputError",

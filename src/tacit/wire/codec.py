@@ -34,7 +34,7 @@ from tacit.protocols.messages import (
     Snapshot,
 )
 from tacit.vocabulary import FloatArray, IntArray, ProtocolError
-from tacit.wire import control_codec
+from tacit.wire import control_codec, topk_codec
 from tacit.wire import tacit_pb2 as pb
 from tacit.wire.control import Control
 from tacit.wire.control_codec import GROUPS_MAX
@@ -66,7 +66,7 @@ def encode(message: Message | Control, watch: int = 0) -> bytes:
     envelope = pb.Envelope(version=VERSION, watch=watch)
     body = getattr(envelope, kind)
     body.SetInParent()
-    write_control = control_codec.WRITE.get(type(message))
+    write_control = control_codec.WRITE.get(type(message)) or topk_codec.WRITE.get(type(message))
     try:
         if write_control is not None:
             write_control(body, message)
@@ -353,4 +353,5 @@ _READ: dict[str, Callable[[Any], Message | Control]] = {
     "leave": lambda body: Leave(body.site, body.session),
     "fit": _fit,
     **control_codec.READ,
+    **topk_codec.READ,
 }

@@ -18,6 +18,7 @@ from tacit.protocols.messages import (
     Request,
     Snapshot,
 )
+from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.wire.control import (
     Beats,
     BeatsAnswer,
@@ -51,6 +52,10 @@ KINDS: dict[type[Message] | type[Control], str] = {
     Hello: "hello",
     Leave: "leave",
     Fit: "fit",
+    Challenge: "challenge",
+    Inquiry: "inquiry",
+    Showing: "showing",
+    Ranking: "ranking",
     Opening: "opening",
     Welcome: "welcome",
     WatchSet: "watch_set",

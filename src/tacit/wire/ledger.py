@@ -12,6 +12,7 @@ from typing import Any
 from tacit.protocols.messages import Message
 from tacit.wire.kinds import HEARTBEATS, KINDS
 from tacit.wire.sizes import size
+from tacit.wire.topk_codec import WRITE, topk_size
 
 __all__ = ["COORDINATOR", "Ledger"]
 
@@ -35,13 +36,14 @@ class Ledger:
 
     def add(self, source: int, target: int, message: Message) -> None:
         """One message went from source to target."""
+        length = topk_size(message) if type(message) in WRITE else size(message)  # type: ignore[arg-type]
         key = (source, target, KINDS[type(message)])
         entry = self._entries.get(key)
         if entry is None:
-            self._entries[key] = [1, size(message)]
+            self._entries[key] = [1, length]
         else:
             entry[0] += 1
-            entry[1] += size(message)
+            entry[1] += length
 
     def add_many(self, kind: str, source: int, targets: Iterable[int], count: int, bytes: int) -> None:
         """To each target went ``count`` messages of this kind, ``bytes`` bytes in all."""

@@ -33,7 +33,7 @@ from tacit.protocols.messages import (
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.wire.zone_codec import packed_zone
 
-__all__ = ["VERSION_BYTES", "groups_size", "is_range", "rows_size", "size"]
+__all__ = ["VERSION_BYTES", "groups_size", "is_range", "nested", "rows_size", "signed", "size", "unsigned"]
 
 VERSION_BYTES = 2
 
@@ -45,7 +45,7 @@ def size(message: Message) -> int:
     6
     """
     late = isinstance(message, Fit)  # its number in the envelope takes two bytes
-    return VERSION_BYTES + late + _nested(_BODY[type(message)](message))
+    return VERSION_BYTES + late + nested(_BODY[type(message)](message))
 
 
 def is_range(groups: IntArray) -> bool:
@@ -57,15 +57,18 @@ def _varint(number: int) -> int:
     return (number.bit_length() + 6) // 7 or 1
 
 
-def _unsigned(number: int) -> int:
+def unsigned(number: int) -> int:
+    """A number without sign, with its tag."""
     return 1 + (number.bit_length() + 6) // 7 if number else 0
 
 
-def _signed(number: int) -> int:
-    return _unsigned(number << 1 if number >= 0 else (-number << 1) - 1)
+def signed(number: int) -> int:
+    """A number with a sign, with its tag."""
+    return unsigned(number << 1 if number >= 0 else (-number << 1) - 1)
 
 
-def _nested(length: int) -> int:
+def nested(length: int) -> int:
+    """Something of this length in another message: with its tag, and its length in front."""
     return 1 + _varint(length) + length
 
 
@@ -79,95 +82,95 @@ def _zones(zones: FloatArray, dimension: int) -> int:
         return 0
     parts = zones[:, 0].astype(np.int64).tolist()
     numbers = 8 * sum(len(packed_zone(row, dimension)) for row in zones)
-    return _nested(sum(map(_varint, parts))) + (_nested(numbers) if numbers else 0)
+    return nested(sum(map(_varint, parts))) + (nested(numbers) if numbers else 0)
 
 
 def groups_size(groups: IntArray) -> int:
     """The bytes of a list of groups."""
     if len(groups) == 0:
-        return _nested(0)
+        return nested(0)
     first = int(groups[0])
     if len(groups) == 1:
-        return 0 if first == 0 else _nested(_nested(_varint(first)))
+        return 0 if first == 0 else nested(nested(_varint(first)))
     if is_range(groups):
-        return _nested(_unsigned(first) + _unsigned(len(groups)))
+        return nested(unsigned(first) + unsigned(len(groups)))
     gaps = np.diff(groups, prepend=-1) - 1
     length, limit = len(gaps), 128
     largest = int(gaps.max())
     while largest >= limit:
         length += int(np.count_nonzero(gaps >= limit))
         limit <<= 7
-    return _nested(_nested(length))
+    return nested(nested(length))
 
 
 def rows_size(rows: Rows) -> int:
     """The bytes of rows, tag and length included."""
-    return _nested(groups_size(rows.groups) + _doubles(rows.sums) + _doubles(rows.weights))
+    return nested(groups_size(rows.groups) + _doubles(rows.sums) + _doubles(rows.weights))
 
 
 def _init(m: Init) -> int:
-    return _unsigned(m.site) + _signed(m.pane) + rows_size(m.rows)
+    return unsigned(m.site) + signed(m.pane) + rows_size(m.rows)
 
 
 def _report(m: Report) -> int:
-    head = _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + _unsigned(m.version)
-    return head + rows_size(m.rows) + _unsigned(m.known)
+    head = unsigned(m.site) + unsigned(m.number) + signed(m.pane) + unsigned(m.version)
+    return head + rows_size(m.rows) + unsigned(m.known)
 
 
 def _request(m: Request) -> int:
-    return _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + groups_size(m.groups)
+    return unsigned(m.site) + unsigned(m.number) + signed(m.pane) + groups_size(m.groups)
 
 
 def _reply(m: Reply) -> int:
-    return _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + rows_size(m.rows)
+    return unsigned(m.site) + unsigned(m.number) + signed(m.pane) + rows_size(m.rows)
 
 
 def _adjust_slack(m: AdjustSlack) -> int:
-    head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane)
+    head = unsigned(m.site) + unsigned(m.version) + signed(m.pane)
     return head + groups_size(m.groups) + _doubles(m.slacks)
 
 
 def _new_estimate(m: NewEstimate) -> int:
-    head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane) + _unsigned(m.sites)
-    zones = _zones(m.zones, m.estimates.shape[1]) + _unsigned(m.centres)
+    head = unsigned(m.site) + unsigned(m.version) + signed(m.pane) + unsigned(m.sites)
+    zones = _zones(m.zones, m.estimates.shape[1]) + unsigned(m.centres)
     return head + groups_size(m.groups) + _doubles(m.estimates) + zones
 
 
 def _broadcast(m: Broadcast) -> int:
-    head = _unsigned(m.site) + _unsigned(m.origin) + _unsigned(m.version) + _signed(m.pane)
+    head = unsigned(m.site) + unsigned(m.origin) + unsigned(m.version) + signed(m.pane)
     return head + rows_size(m.rows)
 
 
 def _snapshot(m: Snapshot) -> int:
-    head = _unsigned(m.site) + _unsigned(m.version) + _signed(m.pane) + _unsigned(m.sites)
+    head = unsigned(m.site) + unsigned(m.version) + signed(m.pane) + unsigned(m.sites)
     slacks = _doubles(m.slacks) if m.slacks.any() else 0
-    everyone = sum(_nested(_unsigned(site) + rows_size(rows)) for site, rows in m.everyone or ())
+    everyone = sum(nested(unsigned(site) + rows_size(rows)) for site, rows in m.everyone or ())
     zones = _zones(m.zones, m.estimates.shape[1])
     return head + _doubles(m.estimates) + rows_size(m.collected) + slacks + everyone + zones
 
 
 def _heartbeat(m: Heartbeat) -> int:
-    claims = _signed(m.closed) + _signed(m.silent) + _unsigned(m.version)
-    return _unsigned(m.site) + _unsigned(m.number) + claims
+    claims = signed(m.closed) + signed(m.silent) + unsigned(m.version)
+    return unsigned(m.site) + unsigned(m.number) + claims
 
 
 def _heartbeat_answer(m: HeartbeatAnswer) -> int:
-    return _unsigned(m.site) + _signed(m.settled)
+    return unsigned(m.site) + signed(m.settled)
 
 
 def _hello(m: Hello) -> int:
-    return _unsigned(m.site) + _unsigned(m.session) + _signed(m.oldest) + _signed(m.closed)
+    return unsigned(m.site) + unsigned(m.session) + signed(m.oldest) + signed(m.closed)
 
 
 def _fit(m: Fit) -> int:
     parts, d = m.means.shape
-    head = _unsigned(m.site) + _unsigned(m.number) + _signed(m.pane) + _unsigned(d)
+    head = unsigned(m.site) + unsigned(m.number) + signed(m.pane) + unsigned(d)
     numbers = 8 * parts * (1 + d + d * (d + 1) // 2)
-    return head + _nested(numbers)
+    return head + nested(numbers)
 
 
 def _leave(m: Leave) -> int:
-    return _unsigned(m.site) + _unsigned(m.session)
+    return unsigned(m.site) + unsigned(m.session)
 
 
 _BODY: dict[type[Message], Callable[[Any], int]] = {

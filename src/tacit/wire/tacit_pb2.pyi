@@ -214,6 +214,120 @@ class Leave(_message.Message):
     session: int
     def __init__(self, site: _Optional[int] = ..., session: _Optional[int] = ...) -> None: ...
 
+class Entries(_message.Message):
+    __slots__ = ("keys", "values", "missing")
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    missing: bytes
+    def __init__(self, keys: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., missing: _Optional[bytes] = ...) -> None: ...
+
+class Shown(_message.Message):
+    __slots__ = ("list", "entries", "border", "relief", "broken")
+    LIST_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    BORDER_FIELD_NUMBER: _ClassVar[int]
+    RELIEF_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
+    list: str
+    entries: Entries
+    border: float
+    relief: float
+    broken: int
+    def __init__(self, list: _Optional[str] = ..., entries: _Optional[_Union[Entries, _Mapping]] = ..., border: _Optional[float] = ..., relief: _Optional[float] = ..., broken: _Optional[int] = ...) -> None: ...
+
+class Sought(_message.Message):
+    __slots__ = ("list", "keys", "depth", "relief")
+    LIST_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    RELIEF_FIELD_NUMBER: _ClassVar[int]
+    list: str
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    depth: int
+    relief: float
+    def __init__(self, list: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., depth: _Optional[int] = ..., relief: _Optional[float] = ...) -> None: ...
+
+class Ranked(_message.Message):
+    __slots__ = ("list", "keys", "deltas", "flags", "open", "full", "plain", "ranked", "width")
+    LIST_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    DELTAS_FIELD_NUMBER: _ClassVar[int]
+    FLAGS_FIELD_NUMBER: _ClassVar[int]
+    OPEN_FIELD_NUMBER: _ClassVar[int]
+    FULL_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
+    RANKED_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    list: str
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    deltas: _containers.RepeatedScalarFieldContainer[float]
+    flags: bytes
+    open: bool
+    full: bool
+    plain: bool
+    ranked: bool
+    width: float
+    def __init__(self, list: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., deltas: _Optional[_Iterable[float]] = ..., flags: _Optional[bytes] = ..., open: _Optional[bool] = ..., full: _Optional[bool] = ..., plain: _Optional[bool] = ..., ranked: _Optional[bool] = ..., width: _Optional[float] = ...) -> None: ...
+
+class Challenge(_message.Message):
+    __slots__ = ("site", "number", "pane", "version", "updates", "lists")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    UPDATES_FIELD_NUMBER: _ClassVar[int]
+    LISTS_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    number: int
+    pane: int
+    version: int
+    updates: int
+    lists: _containers.RepeatedCompositeFieldContainer[Shown]
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., updates: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ...) -> None: ...
+
+class Inquiry(_message.Message):
+    __slots__ = ("site", "number", "pane", "lists")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    LISTS_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    number: int
+    pane: int
+    lists: _containers.RepeatedCompositeFieldContainer[Sought]
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Sought, _Mapping]]] = ...) -> None: ...
+
+class Showing(_message.Message):
+    __slots__ = ("site", "number", "pane", "updates", "lists")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    UPDATES_FIELD_NUMBER: _ClassVar[int]
+    LISTS_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    number: int
+    pane: int
+    updates: int
+    lists: _containers.RepeatedCompositeFieldContainer[Shown]
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., updates: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ...) -> None: ...
+
+class Ranking(_message.Message):
+    __slots__ = ("site", "version", "pane", "lists", "again")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    LISTS_FIELD_NUMBER: _ClassVar[int]
+    AGAIN_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    version: int
+    pane: int
+    lists: _containers.RepeatedCompositeFieldContainer[Ranked]
+    again: bool
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Ranked, _Mapping]]] = ..., again: _Optional[bool] = ...) -> None: ...
+
 class Column(_message.Message):
     __slots__ = ("name", "type")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -395,7 +509,7 @@ class Tallies(_message.Message):
     def __init__(self, watches: _Optional[_Iterable[int]] = ..., counts: _Optional[_Iterable[_Union[Counts, _Mapping]]] = ...) -> None: ...
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there", "fit")
+    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there", "fit", "challenge", "inquiry", "showing", "ranking")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WATCH_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -424,6 +538,10 @@ class Envelope(_message.Message):
     TALLIES_FIELD_NUMBER: _ClassVar[int]
     THERE_FIELD_NUMBER: _ClassVar[int]
     FIT_FIELD_NUMBER: _ClassVar[int]
+    CHALLENGE_FIELD_NUMBER: _ClassVar[int]
+    INQUIRY_FIELD_NUMBER: _ClassVar[int]
+    SHOWING_FIELD_NUMBER: _ClassVar[int]
+    RANKING_FIELD_NUMBER: _ClassVar[int]
     version: int
     watch: int
     init: Init
@@ -452,7 +570,11 @@ class Envelope(_message.Message):
     tallies: Tallies
     there: There
     fit: Fit
-    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ..., fit: _Optional[_Union[Fit, _Mapping]] = ...) -> None: ...
+    challenge: Challenge
+    inquiry: Inquiry
+    showing: Showing
+    ranking: Ranking
+    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ..., fit: _Optional[_Union[Fit, _Mapping]] = ..., challenge: _Optional[_Union[Challenge, _Mapping]] = ..., inquiry: _Optional[_Union[Inquiry, _Mapping]] = ..., showing: _Optional[_Union[Showing, _Mapping]] = ..., ranking: _Optional[_Union[Ranking, _Mapping]] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("envelopes",)

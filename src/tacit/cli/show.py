@@ -119,6 +119,8 @@ def costs_table(report: Report) -> Table:
         ("shipping every pane", report.pane_shipping["messages"], report.pane_shipping["bytes"]),
         ("sending every event", report.centralised["messages"], report.centralised["bytes"]),
     ]
+    if report.caching is not None:
+        rows.insert(1, ("sending what has moved", report.caching["messages"], report.caching["bytes"]))
     for index, (what, messages, size) in enumerate(rows):
         against = "" if index == 0 else f"{ratio_text(messages, total)} as many"
         table.add_row(what, f"{messages:,}", size_text(size), against, style="bold" if index == 0 else "")

@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.functions._jit import leaf
 
-__all__ = ["advance", "judge", "look"]
+__all__ = ["advance", "judge", "look", "refreshes"]
 
 MEMBER, GUARD, KNOWN = 1, 2, 4
 ROUNDING = 2.0**-46
@@ -247,3 +247,23 @@ def judge(  # type: ignore[no-untyped-def]
                     dirt[0] += 1
         at_lo[s], at_hi[s] = lo[at], hi[at]
         at += 1
+
+
+@leaf()
+def refreshes(site, lo, hi, at_lo, at_hi, row_arena, row_local, row_score, start, values, cached, width):  # type: ignore[no-untyped-def]
+    """Caching: how often a site refreshes a score because it is further than ``width`` from what it last sent."""
+    total = 0
+    for at in range(len(site)):
+        s = site[at]
+        for turn in range(2):
+            first, stop, sign = at_lo[s], min(lo[at], at_hi[s]), -1
+            if turn:
+                first, stop, sign = max(at_hi[s], lo[at]), hi[at], 1
+            for row in range(first, stop):
+                cell = start[row_arena[row]] + row_local[row]
+                values[cell] += sign * row_score[row]
+                if abs(values[cell] - cached[cell]) > width:
+                    cached[cell] = values[cell]
+                    total += 1
+        at_lo[s], at_hi[s] = lo[at], hi[at]
+    return total

@@ -70,6 +70,7 @@ class Report:
     spurious: int | None = None
     max_error: float | None = None
     entries: dict[str, float] | None = None  # of a ranking: objects in a message
+    caching: dict[str, int] | None = None  # of a ranking: every site sends a score anew when it has moved too far
 
     def as_dict(self) -> dict[str, Any]:
         """Every key of the documentation; the observer's only when it walked along."""
@@ -77,7 +78,7 @@ class Report:
         out = {name: getattr(self, name) for name in self.__slots__ if name not in seen_only}
         out["alerts"] = [alert.as_dict() for alert in self.alerts]
         if self.entries is None:
-            del out["entries"]
+            del out["entries"], out["caching"]
         if self.missed is not None:
             out |= {name: getattr(self, name) for name in seen_only}
         return out

@@ -11,13 +11,14 @@ import numpy as np
 
 from tacit.functions.goals import Top
 from tacit.language.plan import WatchPlan
+from tacit.protocols._kernels_topk import refreshes
 from tacit.protocols.topk.leeway import Policy
 from tacit.protocols.topk.messages import Challenge, Entries, Shown
 from tacit.recording.observer import rows_change_at
 from tacit.recording.report import Report
 from tacit.recording.stream import Recording
-from tacit.recording.topk_arrays import TopkRows, topk_rows
-from tacit.recording.topk_engine import SetChange, TopkEngine, TopkOutcome
+from tacit.recording.topk_arrays import TopkRows, arenas_of, topk_rows
+from tacit.recording.topk_engine import SetChange, TopkEngine, TopkOutcome, first_windows
 from tacit.recording.topk_observer import judge_topk
 from tacit.recording.updates import Updates, updates_of
 from tacit.vocabulary.calendar import iso_time
@@ -25,7 +26,7 @@ from tacit.vocabulary.errors import OptionError
 from tacit.vocabulary.keys import key_label
 from tacit.wire.topk_codec import topk_size
 
-__all__ = ["RankAlert", "TopkReplay", "replay_topk"]
+__all__ = ["RankAlert", "TopkReplay", "caching_cost", "replay_topk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,25 @@ def replay_topk(
             "mean": round(float(np.mean(outcome.entries)), 2) if outcome.entries else 0.0,
             "max": max(outcome.entries, default=0),
         },
+        caching=caching_cost(rows, updates, goal.within),
     )  # fmt: skip
     if verify:
         verdict = judge_topk(rows, updates, outcome.changes)
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
     return TopkReplay(report, outcome, rows, updates)
+
+
+def caching_cost(rows: TopkRows, updates: Updates, within: float) -> dict[str, int]:
+    """The seed's baseline: a site sends a score anew when it has moved by more than within / (2 sites)."""
+    arenas = arenas_of(rows)
+    at_lo, at_hi = first_windows(updates, rows.sites)
+    values, cached = np.zeros((2, len(arenas.object)))
+    messages = refreshes(
+        updates.site, updates.lo, updates.hi, at_lo, at_hi, arenas.arena, arenas.local, rows.score, arenas.start,
+        values, cached, within / (2.0 * rows.sites),
+    )  # fmt: skip
+    return {"messages": int(messages), "bytes": round(messages * _entry_bytes(rows)[0])}
 
 
 def _label(rows: TopkRows, number: int) -> str | None:

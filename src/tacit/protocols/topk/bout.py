@@ -69,6 +69,9 @@ class Bout:
 
     def challenged(self, reports: Mapping[int, Shown]) -> None:
         """Sites have reported violations of this list."""
+        if any(shown.broken and not shown.relief for shown in reports.values()):
+            self.search()
+            return
         reliefs = {site: shown for site, shown in reports.items() if shown.relief > 0.0}
         if reliefs:
             self._relieve(reports, reliefs)

@@ -101,8 +101,11 @@ class Contest:
             at, amount = relief
             broken = int(np.count_nonzero(concerned & self._outside()))
             return Shown(self.name, self._entries(np.array([at])), 0.0, amount, broken)
-        concerned |= (table.flags[:n] & MEMBER) != 0
-        return self._shown(concerned)
+        member = (table.flags[:n] & MEMBER) != 0
+        broken = int(np.count_nonzero(concerned & ~member))
+        if broken > self._relief and not self.plain:
+            return Shown(self.name, _nothing(), 0.0, 0.0, broken)
+        return self._shown(concerned | member)
 
     def show(self, sought: Sought) -> Shown:
         """The answer to a question."""

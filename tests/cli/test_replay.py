@@ -262,3 +262,29 @@ def test_ended_from_outside_it_leaves_nothing_behind(
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (code, "", said)
     assert list(spare.iterdir()) == []
+
+
+def test_a_ranking_and_its_picture(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    text = (
+        "EXPLAIN WATCH top AS SELECT label, SUM(y) AS s FROM t WINDOW LAST 20 MINUTES"
+        " GROUP BY label ORDER BY s DESC LIMIT 2 WITHIN 3 RANKED WITHIN 40"
+    )
+    done = tacit("replay", sentence(text), *where, "--verify", "--plot", tmp_path / "top.svg")
+    assert done.code == 0
+    assert "the 2 groups with the largest s, within 3, scores within 40 (ranking)" in done.out
+    assert "0 missed, 0 spurious" in done.out
+    assert "sending what has moved" in done.out
+    assert "in: kind" in done.out
+    assert "<svg" in (tmp_path / "top.svg").read_text()
+
+
+def test_a_ranking_per_list_as_json(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    text = "CREATE WATCH top AS SELECT label, COUNT(*) AS n FROM t GROUP BY label ORDER BY n LIMIT 1 PER station"
+    report = json.loads(tacit("replay", sentence(text), *where, "--verify", "--json", "--step", "pane").out)
+    assert (report["missed"], report["spurious"], report["groups"]) == (0, 0, 12)
+    assert {alert["list"] for alert in report["alerts"]} == {"s0", "s1", "s2"}
+    assert all(alert["entered"] for alert in report["alerts"])
+    assert report["caching"]["messages"] > 0
+    refused = tacit("replay", sentence(text + " USING topico"), *where)
+    assert refused.code == 2
+    assert len(refused.err.splitlines()) == 1

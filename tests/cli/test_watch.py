@@ -186,3 +186,11 @@ def test_quitting_the_prompt(system: LightSystem, tacit: Tacit, monkeypatch: pyt
     monkeypatch.setattr("builtins.input", lambda prompt: "exit;")
     monkeypatch.setattr(sys, "stdin", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
     assert tacit("sql").code == 0
+
+
+def test_a_ranking_is_refused_live_in_one_sentence(system: LightSystem, tacit: Tacit) -> None:
+    sentence = "CREATE WATCH top AS SELECT k, COUNT(*) AS n FROM d GROUP BY k ORDER BY n DESC LIMIT 3"
+    done = tacit("sql", sentence)
+    assert done.code != 0
+    assert "rankings are replayed in this version, not watched live; run tacit replay" in done.err
+    assert tacit("watch", "list").out == "nothing is watched yet\n"

@@ -56,7 +56,8 @@ class Shown:
 
     ``border`` is the largest adjusted score among all objects that are not shown (-inf where there is none). With a
     ``relief`` the site shows one member that has fallen by so much below others, ``broken`` of them, and nothing else.
-    Without, ``broken`` in a challenge says that so many are in question that they are not listed. In the answer to a question about a relief, ``broken`` is how many constraints would fail here.
+    Without, ``broken`` in a challenge says that so many are in question that they are not listed. In the answer to a
+    question about a relief, ``broken`` is how many constraints would fail here.
     """
 
     list: str

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.protocols.topico import Candidates
 from tacit.protocols.topk.messages import (
     ALL,
     Challenge,
@@ -65,7 +66,15 @@ def several(part, least=0):
     return st.lists(part, min_size=least, max_size=3, unique_by=lambda each: each.list).map(tuple)
 
 
+@st.composite
+def candidates(draw: st.DrawFn) -> Candidates:
+    named = draw(keys)
+    values = np.array(draw(st.lists(doubles, min_size=len(named), max_size=len(named))), dtype=np.float64)
+    return Candidates(draw(sites), draw(panes), named, values, draw(st.integers(0, len(named))))
+
+
 messages = st.one_of(
+    candidates(),
     st.builds(Challenge, sites, numbers, panes, numbers, numbers, several(shown, 1)),
     st.builds(Inquiry, sites, numbers, panes, several(sought)),
     st.builds(Showing, sites, numbers, panes, numbers, several(shown)),
@@ -119,6 +128,7 @@ def _spoiled(kind, spoil):
         ("showing", lambda body: body.lists.add().entries.keys.extend(["a", "a"]), "an object twice"),
         ("inquiry", lambda body: body.lists.add(depth=-2), "cannot be shown"),
         ("inquiry", lambda body: body.lists.add(relief=1.0), "cannot be shown"),
+        ("candidates", lambda body: setattr(body, "own", 1), "1 of its 0 candidates"),
         ("ranking", lambda body: body.lists.add(keys=["a"], deltas=[np.inf], flags=b"\0"), "not all finite"),
         ("ranking", lambda body: body.lists.add(keys=["a"], deltas=[0.0], flags=b"\x09"), "flags"),
         ("ranking", lambda body: body.lists.add(keys=["a" * 70_000], deltas=[0.0], flags=b"\1"), "too long"),

@@ -227,12 +227,21 @@ def _instant(time_us: int) -> str:
 
 def _violation_words(report: Report) -> str:
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.messages["by_kind"].items())
+    if report.entries is not None and report.protocol != "coordinator":
+        share = "" if report.quality is None else f"; {_share_words(report.quality)}"
+        size = f"{report.entries['mean']:.1f} groups in a message"
+        return f"none: peers tell each other every period (sent: {kinds}), {size}{share}"
     if report.entries is not None:
         size = f"{report.entries['mean']:.1f} groups in a message"
         return f"{report.violations:,}, everyone was asked {times(report.full_syncs)} (sent: {kinds}), {size}"
     words = {"coordinator": "full synchronisations", "recentre": "new zones for all"}
     syncs = f", {report.full_syncs:,} {words[report.protocol]}" if report.protocol in words else ""
     return f"{report.violations:,}{syncs} (sent: {kinds})"
+
+
+def _share_words(quality: dict[str, float]) -> str:
+    share = quality["entries_sent"] / max(1.0, quality["entries_of_everything"])
+    return f"{share:.0%} of what peers had; Kendall distance to the truth {quality['kendall_mean']:.3f} on average"
 
 
 def plan_title(plan: WatchPlan) -> str:

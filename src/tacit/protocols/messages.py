@@ -14,6 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from tacit.protocols.topico import Candidates
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.vocabulary import FloatArray, IntArray
 
@@ -245,6 +246,7 @@ Message = (
     | Inquiry
     | Showing
     | Ranking
+    | Candidates
 )
 
 

@@ -70,6 +70,7 @@ class Report:
     spurious: int | None = None
     max_error: float | None = None
     entries: dict[str, float] | None = None  # of a ranking: objects in a message
+    quality: dict[str, float] | None = None  # of a ranking among peers: how far from the truth, and what was sent
     caching: dict[str, int] | None = None  # of a ranking: every site sends a score anew when it has moved too far
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,7 +79,10 @@ class Report:
         out = {name: getattr(self, name) for name in self.__slots__ if name not in seen_only}
         out["alerts"] = [alert.as_dict() for alert in self.alerts]
         if self.entries is None:
-            del out["entries"], out["caching"]
+            del out["entries"]
+        for name in ("caching", "quality"):
+            if out[name] is None:
+                del out[name]
         if self.missed is not None:
             out |= {name: getattr(self, name) for name in seen_only}
         return out

@@ -24,6 +24,7 @@ from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording, load
+from tacit.recording.topico_replay import replay_topico
 from tacit.recording.topk_replay import TopkReplay, replay_topk
 from tacit.vocabulary.errors import DataError, MachineError, OptionError
 
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
+GOSSIP = 3  # whom a peer tells in a period, when it gossips
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,8 @@ def replay_prepared(
     progress: Progress | None = None,
 ) -> Run:
     """Replay a watch over its recording."""
+    if isinstance(plan.goal, Top) and (plan.goal.using == "topico" or settings.protocol in ("topico", "gossip")):
+        return Run(plan, recording, _among_peers(plan, recording, prepare_seconds, settings, progress))
     if isinstance(plan.goal, Top):
         ranked = replay_topk(
             plan, recording, step=settings.step, protocol=settings.protocol, zone=settings.zone,
@@ -259,6 +263,19 @@ def replay_prepared(
         seed=settings.seed, verify=settings.verify, prepare_seconds=prepare_seconds, progress=progress,
     )  # fmt: skip
     return Run(plan, recording, finished)
+
+
+def _among_peers(
+    plan: WatchPlan, recording: Recording, prepare_seconds: float, settings: Settings, progress: Progress | None
+) -> TopkReplay:
+    """A ranking without a coordinator; its step is the period."""
+    if settings.protocol not in ("auto", "topico", "gossip"):
+        raise OptionError(f"this ranking is kept USING topico; leave --protocol {settings.protocol} out")
+    gossip = GOSSIP if settings.protocol == "gossip" else 0
+    return replay_topico(
+        plan, recording, gossip=gossip, seed=settings.seed, verify=settings.verify, prepare_seconds=prepare_seconds,
+        progress=progress,
+    )  # fmt: skip
 
 
 @contextmanager

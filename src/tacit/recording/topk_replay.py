@@ -21,12 +21,21 @@ from tacit.recording.topk_arrays import TopkRows, arenas_of, topk_rows
 from tacit.recording.topk_engine import SetChange, TopkEngine, TopkOutcome, first_windows
 from tacit.recording.topk_observer import judge_topk
 from tacit.recording.updates import Updates, updates_of
+from tacit.vocabulary import IntArray
 from tacit.vocabulary.calendar import iso_time
 from tacit.vocabulary.errors import OptionError
 from tacit.vocabulary.keys import key_label
 from tacit.wire.topk_codec import topk_size
 
-__all__ = ["RankAlert", "TopkReplay", "caching_cost", "replay_topk"]
+__all__ = [
+    "RankAlert",
+    "TopkReplay",
+    "alerts_of_sets",
+    "caching_cost",
+    "centralised",
+    "pane_shipping",
+    "replay_topk",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +98,9 @@ def replay_topk(
     goal = plan.goal
     assert isinstance(goal, Top)
     if protocol not in ("auto", "coordinator"):
-        raise OptionError(f"a ranking is kept by a coordinator; leave --protocol {protocol} out")
+        raise OptionError(f"a ranking is kept by a coordinator, or by peers; leave --protocol {protocol} out")
     if zone != "auto":
         raise OptionError(f"a ranking has no zones; leave --zone {zone} out")
-    if goal.using == "topico":
-        raise OptionError("USING topico cannot be replayed in this version; leave USING out")
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     rows = topk_rows(plan, recording)
@@ -103,8 +110,9 @@ def replay_topk(
     report = Report(
         watch=plan.name, protocol="coordinator", zone="", sites=len(recording.sites), updates=len(recording.t),
         panes=updates.panes, messages={"total": ledger.messages, "by_kind": ledger.by_kind()}, bytes=ledger.bytes,
-        centralised=_centralised(rows), pane_shipping=_pane_shipping(plan, recording, rows),
-        violations=outcome.violations, full_syncs=outcome.full_syncs, alerts=_alerts(rows, updates, outcome.changes),
+        centralised=centralised(rows), pane_shipping=pane_shipping(plan, recording, rows),
+        violations=outcome.violations, full_syncs=outcome.full_syncs,
+        alerts=alerts_of_sets(rows, updates.time, outcome.changes),
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)}, step=step, policy=None,
         form="sums", guarantee=_guarantee(goal), left_out=dict(recording.left_out), groups=len(rows.keys),
         entries={
@@ -136,7 +144,8 @@ def _label(rows: TopkRows, number: int) -> str | None:
     return key_label(rows.lists[number]) if rows.lists[number] else None
 
 
-def _alerts(rows: TopkRows, updates: Updates, changes: list[SetChange]) -> list[RankAlert]:
+def alerts_of_sets(rows: TopkRows, times: IntArray, changes: list[SetChange]) -> list[RankAlert]:
+    """Every change of a list; ``times`` are those of the updates that changes name."""
     before: dict[int, tuple[int, ...]] = {}
     alerts = []
     for change in changes:
@@ -145,7 +154,7 @@ def _alerts(rows: TopkRows, updates: Updates, changes: list[SetChange]) -> list[
         left = [each for each in known if each not in change.members]
         before[change.list] = change.members
         if entered or left:
-            at = iso_time(int(updates.time[change.update]))
+            at = iso_time(int(times[change.update]))
             names = [tuple(key_label(rows.keys[each]) for each in which) for which in (entered, left, change.members)]
             alerts.append(RankAlert(at, names[0], names[1], _label(rows, change.list), names[2], change.update))
     return alerts
@@ -171,12 +180,12 @@ def _entry_bytes(rows: TopkRows) -> tuple[float, float]:
     return sizes[0], sizes[1] - sizes[0]
 
 
-def _centralised(rows: TopkRows) -> dict[str, int]:
+def centralised(rows: TopkRows) -> dict[str, int]:
     """One message per event."""
     return {"messages": len(rows.score), "bytes": round(len(rows.score) * _entry_bytes(rows)[0])}
 
 
-def _pane_shipping(plan: WatchPlan, recording: Recording, rows: TopkRows) -> dict[str, int]:
+def pane_shipping(plan: WatchPlan, recording: Recording, rows: TopkRows) -> dict[str, int]:
     """One message per site and pane whose rows changed, with the objects that changed."""
     panes = updates_of(recording, plan.window, step="pane")
     one, more = _entry_bytes(rows)

@@ -18,6 +18,7 @@ from tacit.protocols.messages import (
     Request,
     Snapshot,
 )
+from tacit.protocols.topico import Candidates
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.wire.control import (
     Beats,
@@ -56,6 +57,7 @@ KINDS: dict[type[Message] | type[Control], str] = {
     Inquiry: "inquiry",
     Showing: "showing",
     Ranking: "ranking",
+    Candidates: "candidates",
     Opening: "opening",
     Welcome: "welcome",
     WatchSet: "watch_set",

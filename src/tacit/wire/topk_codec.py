@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.protocols.topico import Candidates
 from tacit.protocols.topk.messages import (
     ALL,
     Challenge,
@@ -31,7 +32,7 @@ from tacit.wire.unfit import pane_in_range as _pane
 
 __all__ = ["READ", "WRITE", "TopkMessage", "topk_size"]
 
-TopkMessage = Challenge | Inquiry | Showing | Ranking
+TopkMessage = Challenge | Inquiry | Showing | Ranking | Candidates
 
 KEY_MAX = 1 << 16
 FLAGS = int(Flag.MEMBER | Flag.GUARD | Flag.KNOWN)
@@ -80,7 +81,14 @@ def _write_ranking(body: Any, m: Ranking) -> None:
         )  # fmt: skip
 
 
+def _write_candidates(body: Any, m: Candidates) -> None:
+    body.site, body.pane, body.own = m.site, m.pane, m.own
+    body.keys.extend(m.keys)
+    body.values.extend(m.values.tolist())
+
+
 WRITE: dict[type, Callable[[Any, Any], None]] = {
+    Candidates: _write_candidates,
     Challenge: _write_challenge,
     Inquiry: _write_inquiry,
     Showing: _write_showing,
@@ -159,7 +167,15 @@ def _challenge(body: Any) -> Challenge:
     return Challenge(body.site, body.number, _pane(body.pane), body.version, body.updates, lists)
 
 
+def _candidates(body: Any) -> Candidates:
+    keys = _keys(body.keys)
+    if body.own > len(keys):
+        raise UnfitError(f"{body.own} of its {len(keys)} candidates are its own")
+    return Candidates(body.site, _pane(body.pane), keys, _numbers(body.values, keys, "counts"), body.own)
+
+
 READ: dict[str, Callable[[Any], TopkMessage]] = {
+    "candidates": _candidates,
     "challenge": _challenge,
     "inquiry": lambda body: Inquiry(
         body.site, body.number, _pane(body.pane), _once([_sought(each) for each in body.lists])
@@ -223,7 +239,13 @@ def _head(m: Challenge | Inquiry | Showing) -> int:
     return unsigned(m.site) + unsigned(m.number) + signed(m.pane)
 
 
+def _candidates_size(m: Candidates) -> int:
+    numbers = nested(8 * len(m.keys)) if m.keys else 0
+    return unsigned(m.site) + signed(m.pane) + _texts(m.keys) + numbers + unsigned(m.own)
+
+
 _BODY: dict[type, Callable[[Any], int]] = {
+    Candidates: _candidates_size,
     Challenge: lambda m: _head(m) + unsigned(m.version) + unsigned(m.updates) + sum(map(_shown_size, m.lists)),
     Inquiry: lambda m: _head(m) + sum(map(_sought_size, m.lists)),
     Showing: lambda m: _head(m) + unsigned(m.updates) + sum(map(_shown_size, m.lists)),

@@ -52,14 +52,9 @@ def ranked(draw: st.DrawFn) -> Ranked:
     named = draw(keys)
     deltas = np.array(draw(st.lists(doubles, min_size=len(named), max_size=len(named))), dtype=np.float64)
     flags = tuple(draw(st.lists(st.integers(0, 7), min_size=len(named), max_size=len(named))))
-    return Ranked(
-        draw(texts),
-        named,
-        deltas,
-        flags,
-        *draw(st.tuples(*[st.booleans()] * 3)),
-        draw(st.floats(0, 1e9) | st.just(np.inf)),
-    )
+    width = draw(st.floats(0, 1e9) | st.just(np.inf))
+    scores = -deltas if width < np.inf else np.empty(0)
+    return Ranked(draw(texts), named, deltas, flags, *draw(st.tuples(*[st.booleans()] * 3)), width, scores)
 
 
 def several(part, least=0):

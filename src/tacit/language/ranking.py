@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.functions.additive import row_weights
 from tacit.functions.goals import Top
@@ -117,7 +117,7 @@ class RankingClause:
                 f"did not expect {tokens[1].text} here", tokens[1], f"did you mean {meant}?" if meant else None
             )
         text = tokens[0].text
-        if not text.isdigit() or int(text) == 0:
+        if tokens[0].token_type is not TokenType.NUMBER or not text.isdigit() or int(text) == 0:
             raise self.source.error(f"LIMIT needs a whole number above 0, not {text}", tokens[0])
         if int(text) > _K_MOST:
             raise self.source.error(f"LIMIT {text} is more than can be kept ({_K_MOST:,})", tokens[0])
@@ -125,7 +125,7 @@ class RankingClause:
 
     def _read_using(self, clause: Clause) -> str:
         tokens = self._without_amounts(clause)
-        if len(tokens) != 1 or tokens[0].text.lower() not in PROTOCOLS:
+        if len(tokens) != 1 or not is_word(tokens[0], *(name.upper() for name in PROTOCOLS)):
             place = tokens[0] if tokens else self.source.end_of(clause.keyword)
             raise self.source.error("a ranking is kept USING coordinator or USING topico", place)
         return tokens[0].text.lower()
@@ -137,13 +137,10 @@ class RankingClause:
             raise source.error(
                 "members of lists are not ranked", self._keyword, "GROUP BY a key, or watch each member with ALERT WHEN"
             )
-        for after, tokens in self._ties:
-            plain, largest = self._direction(after, tokens)
-            name = plain[0].text.casefold() if len(plain) == 1 else ""
-            if largest or name not in groups.key_names:
-                raise source.error(
-                    "groups with equal scores are told apart by their keys", tokens[0], "order by one score"
-                )
+        for _, tokens in self._ties:
+            raise source.error(
+                "which of groups with equal scores is listed is not kept", tokens[0], "order by the score alone"
+            )
         expression = lowering.number(self.tree)
         if row_weights(expression, len(lowering.vector.statistics)) is None:
             raise source.error(

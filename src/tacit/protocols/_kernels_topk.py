@@ -178,8 +178,7 @@ def _judged(name, start, k, epsilon, inside, members, gone, alive, values, count
             verdict[2] = max(verdict[2], high - low)
     error = ceiling[name] - floor[name]
     slop = ROUNDING * 4.0 * (abs(ceiling[name]) + abs(floor[name])) if error < np.inf and error > -np.inf else 0.0
-    short = members[name] < min(k, alive[name])
-    if short or (members[name] and error > epsilon + slop):
+    if members[name] - gone[name] != min(k, alive[name]) or (members[name] and error > epsilon + slop):
         verdict[0] += 1
     if gone[name] > 0:
         verdict[1] += 1
@@ -194,6 +193,7 @@ def judge(  # type: ignore[no-untyped-def]
     """Walk along, judging every step but, with ``hold``, the last: its lists stay in ``dirty`` for the next call."""
     while True:
         if dirt[0] and (at == 0 or last[at - 1]) and not (hold and at == end):
+            before = verdict[0]
             for j in range(dirt[0]):
                 name = dirty[j]
                 marked[name] = False
@@ -211,7 +211,7 @@ def judge(  # type: ignore[no-untyped-def]
                 wrong |= inside[o] and abs(values[o] - said[o]) > ranked + 4.0 * ROUNDING * abs(values[o])
                 if inside[o]:
                     verdict[4] = max(verdict[4], abs(values[o] - said[o]))
-            verdict[0] += int(wrong)
+            verdict[0] += int(wrong and verdict[0] == before)
             moved[0] = 0
         if at == end:
             return
@@ -222,10 +222,10 @@ def judge(  # type: ignore[no-untyped-def]
                 first, stop, sign = max(at_hi[s], lo[at]), hi[at], 1
             for row in range(first, stop):
                 name, o = row_list[row], row_object[row]
-                before = counts[o]
+                rows_before = counts[o]
                 counts[o] += sign
                 _add(o, sign * row_score[row], exact, values, whole, lost, counts[o] == 0)
-                came, went = before == 0 and counts[o] > 0, before > 0 and counts[o] == 0
+                came, went = rows_before == 0 and counts[o] > 0, rows_before > 0 and counts[o] == 0
                 alive[name] += int(came) - int(went)
                 if inside[o]:
                     gone[name] += int(went) - int(came)
@@ -235,8 +235,10 @@ def judge(  # type: ignore[no-untyped-def]
                 if ranked < np.inf and moved[0] + 1 < len(moved):
                     moved[moved[0] + 1] = o
                     moved[0] += 1
-                if star[o]:
-                    star_floor[name] = -np.inf if went else min(star_floor[name], values[o])
+                if star[o] and went:
+                    star_floor[name], star_ceiling[name] = -np.inf, np.inf
+                elif star[o]:
+                    star_floor[name] = min(star_floor[name], values[o])
                 else:
                     star_ceiling[name] = max(star_ceiling[name], values[o])
                     if stars[name] < k:
@@ -250,9 +252,11 @@ def judge(  # type: ignore[no-untyped-def]
 
 
 @leaf()
-def refreshes(site, lo, hi, at_lo, at_hi, row_arena, row_local, row_score, start, values, cached, width):  # type: ignore[no-untyped-def]
-    """Caching: how often a site refreshes a score because it is further than ``width`` from what it last sent."""
-    total = 0
+def refreshes(  # type: ignore[no-untyped-def]
+    site, lo, hi, last, at_lo, at_hi, row_arena, row_local, row_score, start, values, cached, width, touched, marked,
+):  # fmt: skip
+    """Caching: how often a site refreshes a score because a step leaves it further than ``width`` from what it sent."""
+    total, count = 0, 0
     for at in range(len(site)):
         s = site[at]
         for turn in range(2):
@@ -262,8 +266,17 @@ def refreshes(site, lo, hi, at_lo, at_hi, row_arena, row_local, row_score, start
             for row in range(first, stop):
                 cell = start[row_arena[row]] + row_local[row]
                 values[cell] += sign * row_score[row]
+                if not marked[cell]:
+                    marked[cell] = True
+                    touched[count] = cell
+                    count += 1
+        at_lo[s], at_hi[s] = lo[at], hi[at]
+        if last[at]:
+            for k in range(count):
+                cell = touched[k]
+                marked[cell] = False
                 if abs(values[cell] - cached[cell]) > width:
                     cached[cell] = values[cell]
                     total += 1
-        at_lo[s], at_hi[s] = lo[at], hi[at]
+            count = 0
     return total

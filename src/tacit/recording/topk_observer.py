@@ -45,7 +45,8 @@ def judge_topk(rows: TopkRows, updates: Updates, changes: list[SetChange]) -> To
     star_floor, star_ceiling = np.full(lists, -np.inf), np.full(lists, -np.inf)
     marked, dirt, verdict = np.zeros(lists, dtype=np.bool_), np.zeros(1, dtype=np.int64), np.zeros(5)
     said, ranked = np.zeros(objects), np.inf if rows.goal.ranked is None else rows.goal.ranked
-    moved = np.zeros(1 if rows.goal.ranked is None else len(rows.score) + 1, dtype=np.int64)
+    room = 0 if rows.goal.ranked is None else len(rows.score) + sum(len(change.members) for change in changes)
+    moved = np.zeros(room + 1, dtype=np.int64)
     at_lo, at_hi = first_windows(updates, rows.sites)
 
     def walk(at: int, end: int, *, hold: bool) -> None:
@@ -64,6 +65,9 @@ def judge_topk(rows: TopkRows, updates: Updates, changes: list[SetChange]) -> To
         inside[own] = False
         inside[place[list(change.members)]] = True
         said[place[list(change.members)]] = change.scores
+        if room:  # scores are judged when they are said, too
+            moved[moved[0] + 1 : moved[0] + 1 + len(change.members)] = place[list(change.members)]
+            moved[0] += len(change.members)
         members[change.list] = len(change.members)
         gone[change.list] = int(np.count_nonzero(inside[own] & (counts[own] == 0)))
         floor[change.list], ceiling[change.list] = -np.inf, np.inf  # looked through at the next step

@@ -133,9 +133,10 @@ def caching_cost(rows: TopkRows, updates: Updates, within: float) -> dict[str, i
     arenas = arenas_of(rows)
     at_lo, at_hi = first_windows(updates, rows.sites)
     values, cached = np.zeros((2, len(arenas.object)))
+    touched, marked = np.zeros(len(arenas.object), dtype=np.int64), np.zeros(len(arenas.object), dtype=np.bool_)
     messages = refreshes(
-        updates.site, updates.lo, updates.hi, at_lo, at_hi, arenas.arena, arenas.local, rows.score, arenas.start,
-        values, cached, within / (2.0 * rows.sites),
+        updates.site, updates.lo, updates.hi, updates.last, at_lo, at_hi, arenas.arena, arenas.local, rows.score,
+        arenas.start, values, cached, within / (2.0 * rows.sites), touched, marked,
     )  # fmt: skip
     return {"messages": int(messages), "bytes": round(messages * _entry_bytes(rows)[0])}
 
@@ -169,7 +170,7 @@ def _guarantee(goal: Top) -> str:
 def _entry_bytes(rows: TopkRows) -> tuple[float, float]:
     """The size of a message with one object, and what another object adds, with keys of the mean length."""
     step = max(1, len(rows.keys) // 1_000)
-    sample = rows.keys[::step]
+    sample = rows.keys[::step] or ("",)
     sizes = []
     for many in (1, 2):
         parts = [

@@ -49,9 +49,10 @@ def _text(parts: list[str | None]) -> str:
 def _parts(key: str) -> list[str | None]:
     try:
         parts = json.loads(key)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [key]
-    return parts if isinstance(parts, list) else [key]
+    fits = isinstance(parts, list) and all(part is None or isinstance(part, str) for part in parts)
+    return parts if fits else [key]
 
 
 def _part_order(part: str | None) -> tuple[int, float, str]:

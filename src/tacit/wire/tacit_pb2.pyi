@@ -251,7 +251,7 @@ class Sought(_message.Message):
     def __init__(self, list: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., depth: _Optional[int] = ..., relief: _Optional[float] = ...) -> None: ...
 
 class Ranked(_message.Message):
-    __slots__ = ("list", "keys", "deltas", "flags", "open", "full", "plain", "ranked", "width")
+    __slots__ = ("list", "keys", "deltas", "flags", "open", "full", "plain", "ranked", "width", "scores")
     LIST_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     DELTAS_FIELD_NUMBER: _ClassVar[int]
@@ -261,6 +261,7 @@ class Ranked(_message.Message):
     PLAIN_FIELD_NUMBER: _ClassVar[int]
     RANKED_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
     list: str
     keys: _containers.RepeatedScalarFieldContainer[str]
     deltas: _containers.RepeatedScalarFieldContainer[float]
@@ -270,7 +271,8 @@ class Ranked(_message.Message):
     plain: bool
     ranked: bool
     width: float
-    def __init__(self, list: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., deltas: _Optional[_Iterable[float]] = ..., flags: _Optional[bytes] = ..., open: _Optional[bool] = ..., full: _Optional[bool] = ..., plain: _Optional[bool] = ..., ranked: _Optional[bool] = ..., width: _Optional[float] = ...) -> None: ...
+    scores: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, list: _Optional[str] = ..., keys: _Optional[_Iterable[str]] = ..., deltas: _Optional[_Iterable[float]] = ..., flags: _Optional[bytes] = ..., open: _Optional[bool] = ..., full: _Optional[bool] = ..., plain: _Optional[bool] = ..., ranked: _Optional[bool] = ..., width: _Optional[float] = ..., scores: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Challenge(_message.Message):
     __slots__ = ("site", "number", "pane", "version", "updates", "lists")

@@ -77,7 +77,7 @@ def _write_ranking(body: Any, m: Ranking) -> None:
         body.lists.add(
             list=ranked.list, keys=ranked.keys, deltas=ranked.deltas.tolist(), flags=bytes(ranked.flags),
             open=ranked.open, full=ranked.full, plain=ranked.plain, ranked=ranked.width < math.inf,
-            width=ranked.width if ranked.width < math.inf else 0.0,
+            width=ranked.width if ranked.width < math.inf else 0.0, scores=ranked.scores.tolist(),
         )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _shown(body: Any) -> Shown:
         raise UnfitError("its border is no number")
     if not (0.0 <= body.relief < np.inf):
         raise UnfitError("its relief is no amount")
-    if body.relief and body.broken and len(keys) > 1:
+    if body.relief and len(keys) > 1:
         raise UnfitError("its relief is for more than one object")
     return Shown(body.list, Entries(keys, values, ~missing), body.border, body.relief, body.broken)
 
@@ -157,7 +157,8 @@ def _ranked(body: Any) -> Ranked:
     if not 0.0 <= body.width < math.inf:
         raise UnfitError("its width is none")
     width = body.width if body.ranked else math.inf
-    return Ranked(body.list, keys, deltas, tuple(body.flags), body.open, body.full, body.plain, width)
+    scores = _numbers(body.scores, keys, "scores") if body.scores or body.ranked else np.empty(0)
+    return Ranked(body.list, keys, deltas, tuple(body.flags), body.open, body.full, body.plain, width, scores)
 
 
 def _challenge(body: Any) -> Challenge:
@@ -231,7 +232,7 @@ def _ranked_size(ranked: Ranked) -> int:
     numbers = nested(8 * many) + nested(many) if many else 0
     flags = 2 * (ranked.open + ranked.full + ranked.plain)
     if ranked.width < math.inf:
-        flags += 2 + _double(ranked.width)
+        flags += 2 + _double(ranked.width) + (nested(8 * many) if many else 0)
     return nested(_text(ranked.list) + _texts(ranked.keys) + numbers + flags)
 
 

@@ -50,6 +50,7 @@ class Fair:
             said = {
                 site: tuple(contest.challenge() for _, contest in sorted(lists.items()) if contest.violated())
                 for site, lists in enumerate(self.sites)
+                if self.ranker.available[site]
             }
             said = {site: lists for site, lists in said.items() if lists}
             if not said:
@@ -64,13 +65,25 @@ class Fair:
                 assert isinstance(message, Ranking)
                 self._count(message)
                 for ranked in message.lists:
-                    self.contest(message.site, ranked.list).install(ranked)
+                    if self.ranker.available[message.site]:
+                        self.contest(message.site, ranked.list).install(ranked)
         else:
             raise AssertionError("the resolution does not end")
         for lists in self.sites:
             for contest in lists.values():
                 contest.plain = False
-        self.judge()
+        if self.ranker.available.all():
+            self.judge()
+
+    def away(self, site: int) -> None:
+        """Nobody can reach the site."""
+        self.ranker.available[site] = False
+
+    def back(self, site: int) -> None:
+        """It is there again, and is told all that it needs."""
+        self.ranker.available[site] = True
+        for ranked in self.ranker.snapshot(site, self.pane).lists:
+            self.contest(site, ranked.list).install(ranked)
 
     def search(self) -> None:
         """Begin anew, as when the roster changes."""
@@ -79,7 +92,10 @@ class Fair:
             messages = self._ask(messages)  # type: ignore[arg-type]
         for message in messages:
             for ranked in message.lists:  # type: ignore[union-attr]
-                self.contest(message.site, ranked.list).install(ranked)  # type: ignore[arg-type]
+                if self.ranker.available[message.site]:
+                    self.contest(message.site, ranked.list).install(ranked)  # type: ignore[arg-type]
+        if not self.ranker.available.all():
+            return
         self.judge()
         assert not any(contest.violated() for lists in self.sites for contest in lists.values())
 

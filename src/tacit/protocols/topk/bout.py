@@ -69,7 +69,10 @@ class Bout:
 
     def challenged(self, reports: Mapping[int, Shown]) -> None:
         """Sites have reported violations of this list."""
-        if any(shown.broken and not shown.relief for shown in reports.values()):
+        for site, shown in reports.items():
+            rows = self.standings.rows(shown.entries.keys)
+            self.standings.shown[rows, site] = shown.entries.values
+        if any(shown.broken and not shown.relief for shown in reports.values()) or self._is_far():
             self.search()
             return
         reliefs = {site: shown for site, shown in reports.items() if shown.relief > 0.0}
@@ -81,6 +84,26 @@ class Bout:
         self._note_width()
         if not self._settle_alone(sorted(reports)):
             self._ask_everyone()
+
+    def check(self, reports: Mapping[int, Shown]) -> None:
+        """ProtocolError for reports that cannot be; nothing has changed then."""
+        standings, name = self.standings, self.standings.name or "the list"
+        for site, shown in reports.items():
+            entries = shown.entries
+            if not np.isfinite(entries.values).all() or np.isnan(shown.border) or shown.border == np.inf:
+                raise ProtocolError(f"site {site} showed scores that are not finite")
+            if not len(entries) and not shown.broken:
+                raise ProtocolError(f"site {site} challenges {name} and shows nothing")
+            if shown.relief:
+                row = standings.find(entries.keys[0]) if len(entries) == 1 else -1
+                if row < 0 or not standings.member[row]:
+                    raise ProtocolError(f"site {site} asks for relief of what is not in {name}")
+            elif shown.border == -np.inf and not shown.broken and len(standings.rest(standings.rows(entries.keys))):
+                raise ProtocolError(f"site {site} shows no border of {name}, but there are others")
+
+    def _is_far(self) -> bool:
+        """Sums that round: have scores become so small beside their adjustments that all must begin anew?"""
+        return not self.rules.quantum and self.standings.is_far(self.standings.members, self.rules.epsilon)
 
     def search(self) -> None:
         """Begin anew: the threshold algorithm over all available sites."""
@@ -115,7 +138,10 @@ class Bout:
 
     def take(self, shown: Mapping[int, Shown]) -> None:
         """All answers to what was asked."""
-        searching_deep = self.phase is Phase.SEARCHING and not any(map(self._missing, self._available))
+        missing = {site: self._missing(site) for site in self._available} if self.phase is Phase.SEARCHING else {}
+        searching_deep = self.phase is Phase.SEARCHING and not any(missing.values())
+        for site, each in shown.items():
+            self._check_answer(site, each, missing.get(site, ()))
         for site, each in shown.items():
             if self.phase is Phase.RELIEVING:
                 self._broken[site] = each.broken
@@ -128,6 +154,17 @@ class Bout:
                 self.search()
         elif not any(map(self._missing, self._available)):
             self._found()
+
+    def _check_answer(self, site: int, shown: Shown, missing: tuple[str, ...]) -> None:
+        """ProtocolError unless the site has shown what it was asked for."""
+        if self.phase is Phase.RELIEVING:
+            return
+        asked = self._sought if self.phase is Phase.ASKING else missing
+        keys = set(shown.entries.keys)
+        if not keys.issuperset(asked) or (self.phase is Phase.ASKING and len(keys) != len(asked)):
+            raise ProtocolError(f"site {site} showed other objects than it was asked for")
+        if self.phase is Phase.SEARCHING and not asked and self._depth == ALL and shown.border > -np.inf:
+            raise ProtocolError(f"site {site} was asked for everything and says that there is more")
 
     def _note(self, site: int, shown: Shown, *, border: bool = True) -> None:
         entries = shown.entries
@@ -152,6 +189,7 @@ class Bout:
         deltas = standings.deltas
         changed: dict[int, tuple[IntArray, FloatArray]] = {}
         own = standings.deltas[:, 0].copy()
+        shift = np.zeros(len(own))
         for site in sites:
             keys = tuple(self._values[site])
             if any(standings.find(key) < 0 for key in keys) and not standings.open:
@@ -159,8 +197,8 @@ class Bout:
             rows = standings.rows(keys)
             if len(deltas) != len(standings.deltas):
                 deltas = standings.deltas
-                own = np.concatenate([own, np.zeros(len(deltas) - len(own))])
-            held = np.array([self._values[site][key][1] for key in keys])
+                own, shift = (np.concatenate([each, np.zeros(len(deltas) - len(own))]) for each in (own, shift))
+            held = np.array([self._values[site][key][1] for key in keys], dtype=np.bool_)
             member = standings.member[rows]
             gone = (standings.guardian[rows] == site) & ~held
             if (gone | (~standings.known[rows] & (not standings.open))).any() or not member.any():
@@ -173,13 +211,13 @@ class Bout:
                 return False
             share = parts(leeway, member, np.array([1.0 - self.rules.policy.alone]), self.rules.quantum)[:, 0]
             fresh = borders[1] - values + share
-            own[rows] = before + (deltas[rows, site + 1] - fresh)
+            shift[rows] += fresh - deltas[rows, site + 1]
+            own[rows] = -(deltas[rows, 1:].sum(axis=1) + shift[rows])
             changed[site] = (rows, fresh)
         for site, (rows, fresh) in changed.items():
             standings.deltas[rows, site + 1] = fresh
-            standings.shown[rows, site] = [self._values[site][standings.keys[row]][0] for row in rows.tolist()]
+            standings.balance(rows)
             self.told[site] = standings.ranked(rows, site)
-        standings.deltas[: len(own), 0] = own
         return True
 
     def _pair_of_borders(
@@ -219,9 +257,10 @@ class Bout:
         deltas = standings.deltas[np.ix_(rows, sites + 1)]
         there: BoolArray = np.asarray(held.any(axis=1))
         if len(sites) < len(self._roster):  # who is away may have it
-            there |= standings.member[rows] | standings.known[rows]
+            there |= (standings.member[rows] | standings.known[rows]) & ~np.isin(standings.guardian[rows], sites)
         own = standings.deltas[rows, 0]
         sums = own + (values + deltas).sum(axis=1)
+        _all_finite(sums)
         member = self._largest(sums, there, self._sought)
         rest = standings.rest(rows)
         open_now = standings.open
@@ -242,9 +281,7 @@ class Bout:
         if member.any() and not _holds(leeway[some], member[some]):
             return False
         standings.open = bool(open_now)
-        self._share_out(
-            rows[some], sites, values[some], (own + deltas.sum(axis=1))[some], leeway[some], member[some], borders
-        )
+        self._share_out(rows[some], sites, values[some], leeway[some], member[some], borders)
         self._flag(rows, there, member, values, held, sites)
         standings.shown[np.ix_(rows, sites)] = values
         standings.largest = float(np.abs(sums).max(initial=0.0))
@@ -261,17 +298,17 @@ class Bout:
         return np.array([own[member].min() + self.rules.epsilon, *adjusted[member].min(axis=0)])
 
     def _share_out(
-        self, rows: IntArray, sites: IntArray, values: FloatArray, total: FloatArray, leeway: FloatArray,
-        member: BoolArray, borders: FloatArray,
+        self, rows: IntArray, sites: IntArray, values: FloatArray, leeway: FloatArray, member: BoolArray,
+        borders: FloatArray,
     ) -> None:  # fmt: skip
-        """Algorithm 3.1 over everyone who takes part; the sum of an object's adjustments stays what it was."""
+        """Algorithm 3.1 over everyone who takes part; an object's adjustments sum to 0 before and after."""
         standings = self.standings
         if not member.any():
             return
         _, fractions = self.rules.policy.fractions(self.rules.epsilon, standings.largest, self._rates[sites])
         fresh = borders[1:] - values + parts(leeway, member, fractions, self.rules.quantum)
         standings.deltas[np.ix_(rows, sites + 1)] = fresh
-        standings.deltas[rows, 0] = total - fresh.sum(axis=1)
+        standings.balance(rows)
 
     def _flag(
         self, rows: IntArray, there: BoolArray, member: BoolArray, values: FloatArray, held: BoolArray, sites: IntArray
@@ -327,13 +364,14 @@ class Bout:
         values, held = self._tables(keys)
         sums = values.sum(axis=1)
         there: BoolArray = np.asarray(held.any(axis=1))
+        _all_finite(sums)
         member = self._largest(sums, there, keys)
         deepest = np.array(self._borders_of(sites))
         borders = np.array([0.0, *np.maximum(deepest, 0.0)])
         enough = np.count_nonzero(member) == rules.k
         opens = enough and not rules.closed and bool((sums[member] - borders.sum() + rules.epsilon).min() >= 0.0)
         if not opens and (deepest > -np.inf).any():
-            self._depth = ALL if self._depth > 1 << 20 else 2 * self._depth
+            self._depth = ALL if self._depth == ALL or self._depth > 1 << 20 else 2 * self._depth
             return
         standings = self.standings
         standings.reset()
@@ -343,7 +381,7 @@ class Bout:
         if not opens:
             borders = self._own_borders(values, np.zeros(len(rows)), member)
         leeway = sums - borders.sum() + rules.epsilon * member
-        self._share_out(rows, sites, values, np.zeros(len(rows)), leeway, member, borders)
+        self._share_out(rows, sites, values, leeway, member, borders)
         self._flag(rows, there, member, values, held, sites)
         standings.shown[np.ix_(rows, sites)] = values
         self._tell_all(rows, full=True)
@@ -351,9 +389,6 @@ class Bout:
     # Appendix C.
 
     def _relieve(self, reports: Mapping[int, Shown], reliefs: Mapping[int, Shown]) -> None:
-        for site, shown in reports.items():
-            rows = self.standings.rows(shown.entries.keys)
-            self.standings.shown[rows, site] = shown.entries.values
         if len(reports) > 1:  # others speak, too: let all say plainly what is wrong
             for site in reports:
                 self.told[site] = self.standings.ranked(np.empty(0, dtype=np.int64), site, plain=True)
@@ -374,9 +409,15 @@ class Bout:
         if taker != site:
             standings.deltas[rows, site + 1] += amount
             standings.deltas[rows, taker + 1] -= amount
+            standings.balance(rows)
             self.told[taker] = standings.ranked(rows, taker, plain=True)
         self.told[site] = standings.ranked(rows, site, plain=True)
         self.again, self.phase = True, Phase.DONE
+
+
+def _all_finite(sums: FloatArray) -> None:
+    if not np.isfinite(sums).all():
+        raise ProtocolError("sites showed scores whose sum is not finite")
 
 
 def _holds(leeway: FloatArray, member: BoolArray) -> bool:

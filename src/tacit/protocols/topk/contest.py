@@ -49,7 +49,7 @@ class Table(Protocol):
 
     @property
     def told(self) -> FloatArray:
-        """Their scores when they were last shown."""
+        """What their scores count as."""
 
     @property
     def size(self) -> int:
@@ -83,8 +83,9 @@ class Contest:
         if ranked.full:
             table.deltas[: table.size] = 0.0
             table.flags[: table.size] = 0
-            table.told[places] = table.values[places]  # all were shown, but those without rows, which need not be
         table.deltas[places] = ranked.deltas
+        if len(ranked.scores):
+            table.told[places] = ranked.scores
         table.flags[places] = ranked.flags
         self.open, self.plain, self.width = ranked.open, ranked.plain, ranked.width
 
@@ -211,7 +212,6 @@ class Contest:
 
     def _entries(self, places: IntArray, absent: list[str] | None = None) -> Entries:
         table, missing = self.table, absent or []
-        table.told[places] = table.values[places]
         keys = (*(table.key(at) for at in places.tolist()), *missing)
         values = np.concatenate([table.values[places], np.zeros(len(missing))])
         held = np.concatenate([table.counts[places] > 0, np.zeros(len(missing), dtype=np.bool_)])

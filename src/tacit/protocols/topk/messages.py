@@ -7,7 +7,7 @@ Objects are named by their keys: a coordinator knows only those that were ever i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 
 import numpy as np
@@ -87,7 +87,7 @@ class Ranked:
 
     ``open``: any object may come, and counts as 0 until it is told of. ``full``: all other adjustments are 0 and all
     other flags are down. ``plain``: violations of this pane are told plainly, without relief. A member's score is told
-    again when it is further than ``width`` from what was last told (inf: it need not be known).
+    again when it is further than ``width`` from what it counts as (``scores``; inf: it need not be known).
     """
 
     list: str
@@ -98,6 +98,7 @@ class Ranked:
     full: bool = False
     plain: bool = False
     width: float = math.inf
+    scores: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

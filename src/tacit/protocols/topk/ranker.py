@@ -6,7 +6,7 @@ seed's appendix A, with the pane in place of the epoch). What goes to one site i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -77,14 +77,19 @@ class Ranker:
     ) -> tuple[Inquiry | Ranking, ...]:
         """Resolve what sites report at a pane."""
         self._idle()
+        for site in reports:
+            if not 0 <= site < len(self.roster):
+                raise ProtocolError(f"site {site} challenges, and there is no such site")
         self._pane = pane
         self._note_rates(updates)
         by_list: dict[str, dict[int, Shown]] = {}
         for site in sorted(reports):
             for shown in reports[site]:
                 by_list.setdefault(shown.list, {})[site] = shown
-        for name in sorted(by_list):
-            bout = self._bout(name)
+        bouts = {name: self._bout(name, reports) for name in sorted(by_list)}
+        for name, bout in bouts.items():
+            bout.check(by_list[name])  # all, before anything changes
+        for name, bout in bouts.items():
             bout.challenged(by_list[name])
             self._bouts.append(bout)
         return self._go_on()
@@ -124,9 +129,10 @@ class Ranker:
         lists = tuple(standings.everything(site) for _, standings in sorted(self.lists.items()))
         return Ranking(site, int(self.versions[site]), pane, lists)
 
-    def _bout(self, name: str) -> Bout:
+    def _bout(self, name: str, speaking: Iterable[int] = ()) -> Bout:
+        """A resolution of a list; who speaks is there."""
         roster = np.flatnonzero(self.roster)
-        available = np.flatnonzero(self.available & self.roster).tolist()
+        available = sorted({*np.flatnonzero(self.available & self.roster).tolist(), *speaking})
         return Bout(self.rules, self.list_named(name), roster, available, self.rates)
 
     def _idle(self) -> None:

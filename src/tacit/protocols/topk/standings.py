@@ -12,6 +12,7 @@ from tacit.vocabulary import BoolArray, FloatArray, IntArray
 __all__ = ["NOBODY", "Standings"]
 
 NOBODY = -1
+_FAR = 64.0
 
 
 class Standings:
@@ -83,6 +84,17 @@ class Standings:
             others &= self.known[: len(self)]
         return np.asarray(self.deltas[: len(self), 0][others])
 
+    def balance(self, rows: IntArray) -> None:
+        """The coordinator's adjustments are what the sites' sum to, with the sign changed: nothing is carried along."""
+        self.deltas[rows, 0] = -self.deltas[rows, 1:].sum(axis=1)
+
+    def is_far(self, rows: IntArray, epsilon: float) -> bool:
+        """Are adjustments so much larger than scores that what they round away matters?"""
+        if not len(rows):
+            return False
+        sizes = np.abs(self.shown[rows]).sum(axis=1).max() + epsilon
+        return bool(np.abs(self.deltas[rows]).max() > _FAR * sizes)
+
     def ranked(self, rows: IntArray, site: int, *, full: bool = False, plain: bool = False) -> Ranked:
         """What a site is told of these objects."""
         flags = (
@@ -92,7 +104,8 @@ class Standings:
         )
         deltas = self.deltas[rows, site + 1]
         keys = tuple(self.keys[row] for row in rows.tolist())
-        return Ranked(self.name, keys, deltas, tuple(flags.tolist()), self.open, full, plain, self.width)
+        scores = self.shown[rows, site] if self.width < np.inf else np.empty(0)
+        return Ranked(self.name, keys, deltas, tuple(flags.tolist()), self.open, full, plain, self.width, scores)
 
     def everything(self, site: int) -> Ranked:
         """All that a site must be told to start from nothing."""

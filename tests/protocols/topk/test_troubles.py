@@ -43,9 +43,9 @@ def test_a_site_that_was_away_comes_back(seed, sites, k, epsilon, ranked, smalle
             else:
                 fair.back(gone)
                 gone = None
+        fair.settle()
         if dice.random() < 0.05:
             fair.search()
-        fair.settle()
     if gone is not None:
         fair.back(gone)
         fair.settle()

@@ -98,8 +98,12 @@ class Bout:
                 row = standings.find(entries.keys[0]) if len(entries) == 1 else -1
                 if row < 0 or not standings.member[row]:
                     raise ProtocolError(f"site {site} asks for relief of what is not in {name}")
-            elif shown.border == -np.inf and not shown.broken and len(standings.rest(standings.rows(entries.keys))):
+            elif shown.border == -np.inf and not shown.broken and self._has_others(entries.keys):
                 raise ProtocolError(f"site {site} shows no border of {name}, but there are others")
+
+    def _has_others(self, keys: tuple[str, ...]) -> bool:
+        """Are there objects outside beside these? In an open list there always may be."""
+        return self.standings.open or bool(len(self.standings.rest(self.standings.rows(keys))))
 
     def _is_far(self) -> bool:
         """Sums that round: have scores become so small beside their adjustments that all must begin anew?"""

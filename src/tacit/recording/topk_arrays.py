@@ -118,7 +118,7 @@ def arenas_of(rows: TopkRows) -> Arenas:
     by_arena = np.argsort(pair_arena, kind="stable")
     arenas = len(rows.lists) * rows.sites
     used = np.bincount(pair_arena, minlength=arenas)
-    room = used + _ROOM + rows.goal.k
+    room = used + _ROOM
     start = np.cumsum(room) - room
     rank = np.empty(len(pairs), dtype=np.int64)
     rank[by_arena] = np.arange(len(pairs)) - np.repeat(np.cumsum(used) - used, used)

@@ -133,7 +133,8 @@ class TopkEngine:
         self.counts = np.zeros(places, dtype=np.int64)
         self.flags = np.zeros(places, dtype=np.uint8)
         self._members = np.zeros(count, dtype=np.int64)
-        self._cells = np.zeros((count, goal.k), dtype=np.int64)
+        most = int(np.bincount(rows.list_of, minlength=1).max())  # objects that a list can have
+        self._cells = np.zeros((count, min(goal.k, most)), dtype=np.int64)
         self._opened, self._width = np.zeros(count, dtype=np.bool_), np.full(count, np.inf)
         self._floor, self._ceiling = np.full(count, np.inf), np.full(count, -np.inf)
         self._contests = [

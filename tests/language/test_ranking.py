@@ -25,7 +25,7 @@ START = "CREATE WATCH w AS SELECT url, COUNT(*) AS hits FROM visits GROUP BY url
         ("ORDER BY hits DESC LIMIT 3 PER region", Top(Variable(0), 3, per=1), ("url", "region")),
         ("ORDER BY hits DESC LIMIT 3 PER region, hour(t)", Top(Variable(0), 3, per=2), ("url", "region", "hour(t)")),
         ("ORDER BY hits DESC LIMIT 3 PER region WITHIN 2", Top(Variable(0), 3, within=2.0, per=1), ("url", "region")),
-        ("ORDER BY hits DESC LIMIT 3 USING topico", Top(Variable(0), 3, using="topico"), ("url",)),
+        ("ORDER BY hits DESC LIMIT 3 WINDOW LAST 1 MINUTE USING topico", Top(Variable(0), 3, using="topico"), ("url",)),
         (
             "ORDER BY hits DESC LIMIT 3 WITHIN 2 RANKED WITHIN 5 PER region",
             Top(Variable(0), 3, within=2.0, per=1, ranked=5.0),
@@ -70,6 +70,8 @@ def test_a_list_may_be_among_the_groups():
         (f"{START} ORDER BY ⟦url DESC LIMIT 3", ("grouped by",)),
         (f"{START} ORDER BY hits DESC, ⟦url LIMIT 3", ("equal scores",)),
         (f"{START} ORDER BY hits DESC LIMIT ⟦'5'", ("whole number",)),
+        (f"{START} ORDER BY hits DESC LIMIT 5 ⟦USING topico", ("rows of some time",)),
+        (f"{START} WINDOW LAST 1 MINUTE ORDER BY hits DESC LIMIT 5 ⟦WITHIN 3 USING topico", ("promises no error",)),
         (f"{START} ORDER BY hits DESC LIMIT 5 USING ⟦'topico'", ("USING topico",)),
         (f"{START} ORDER BY hits DESC ⟦NULLS LAST LIMIT 3", ("never NULL",)),
         (f"{START} ORDER BY ⟦DESC LIMIT 3", ("did not expect DESC",)),

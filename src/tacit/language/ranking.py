@@ -15,6 +15,7 @@ from tacit.language.dialect import read_condition
 from tacit.language.grouping import Groups
 from tacit.language.lowering import Lowering
 from tacit.language.places import Source, closest
+from tacit.language.plan import Window
 from tacit.language.tokens import Tokens, is_word
 
 __all__ = ["RankingClause", "is_ranking"]
@@ -63,6 +64,7 @@ class RankingClause:
         if "PER" in clauses:
             self.per = (clauses["PER"].keyword, self._without_amounts(clauses["PER"]))
         self.using = self._read_using(clauses["USING"]) if "USING" in clauses else None
+        self._using_at = clauses["USING"].keyword if "USING" in clauses else self._keyword
 
     def _read_order(self, clause: Clause) -> tuple[exp.Expr, Tokens, bool, list[tuple[Token, Tokens]]]:
         items = split_list(self.source, clause)
@@ -130,9 +132,11 @@ class RankingClause:
             raise self.source.error("a ranking is kept USING coordinator or USING topico", place)
         return tokens[0].text.lower()
 
-    def lower(self, lowering: Lowering, groups: Groups, per: int) -> Top:
+    def lower(self, lowering: Lowering, groups: Groups, per: int, window: Window) -> Top:
         """The goal, once the aliases of SELECT are known."""
         source = self.source
+        if self.using == "topico":
+            self._check_topico(window)
         if groups.member is not None:
             raise source.error(
                 "members of lists are not ranked", self._keyword, "GROUP BY a key, or watch each member with ALERT WHEN"
@@ -152,6 +156,15 @@ class RankingClause:
         if ranked == 0.0:
             raise source.error("RANKED WITHIN 0 would tell every change", self._amounts["RANKED"][0], "say how closely")
         return Top(expression, self.k, self.largest, within or 0.0, per, ranked, self.using)
+
+    def _check_topico(self, window: Window) -> None:
+        if window.kind != "time":
+            raise self.source.error(
+                "topico counts the rows of some time", self._using_at, "write WINDOW LAST 15 SECONDS EVERY 5 SECONDS"
+            )
+        if self._amounts:
+            after, _ = next(iter(self._amounts.values()))
+            raise self.source.error("topico promises no error", after, "leave WITHIN out, or USING topico")
 
     def _amount(self, lowering: Lowering, word: str) -> float | None:
         if word not in self._amounts:

@@ -129,7 +129,7 @@ def _plan(
     for tree in (*(item.tree for item in items), clause.tree):
         lowering.note_numbers(tree)
     outputs = _outputs(source, items, groups, lowering)
-    goal = clause.lower(lowering) if isinstance(clause, _GoalClause) else clause.lower(lowering, groups, per)
+    goal = clause.lower(lowering) if isinstance(clause, _GoalClause) else clause.lower(lowering, groups, per, window)
     uses = sorted(plain.uses + rows.uses, key=lambda use: (use.line, use.column))
     return WatchPlan(
         name=sentence.name,

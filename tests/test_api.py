@@ -99,7 +99,7 @@ def test_a_python_function_with_a_bound(spark: SparkSession) -> None:
         ({"watch": "nowhere.sql"}, "OptionError", "cannot read nowhere.sql"),
         ({"data": 7}, "OptionError", "data is a int"),
         ({"data": "nowhere.parquet"}, "DataError", "nowhere.parquet does not exist"),
-        ({"protocol": "gossip"}, "OptionError", "no protocol named"),
+        ({"protocol": "rumour"}, "OptionError", "no protocol named"),
     ],
 )
 def test_wrong_arguments(changes: dict[str, object], kind: str, words: str) -> None:

@@ -53,10 +53,11 @@ def test_a_wrong_sentence(
     ("options", "expected"),
     [
         (
-            ["--protocol", "gossip"],
-            "there is no protocol named 'gossip'; choose auto, coordinator, broadcast, recentre",
+            ["--protocol", "rumour"],
+            "there is no protocol named 'rumour'; choose auto, coordinator, broadcast, recentre, topico",
         ),
         (["--protocol", "recentre", "--zone", "ball"], "recentring makes zones of its own; leave --zone ball out"),
+        (["--protocol", "gossip"], "gossip keeps rankings"),
         (["--step", "minute"], "there is no step named 'minute'; choose event or pane"),
         (
             ["--zone", "cube"],
@@ -186,3 +187,20 @@ class TestData:
     def test_nothing_passes_where(self, tacit: Tacit, sentence: Sentence, tmp_path: Path, readings: Path) -> None:
         text = GOOD.replace("FROM t", "FROM t WHERE x > 1e9")
         assert "no row passes WHERE" in self.refuse(tacit, sentence, tmp_path, data=readings, text=text)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--protocol", "broadcast"], "broadcast does not keep"),
+        (["--zone", "ball"], "a ranking has no zones"),
+        (["--protocol", "gossip"], "over windows of time"),
+    ],
+)
+def test_options_that_a_ranking_does_not_have(
+    tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    options: list[str], expected: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("tacit.pipelines.session.open_session", lambda *_, **__: pytest.fail(NO_SPARK))
+    ranking = "CREATE WATCH top AS SELECT label, COUNT(*) AS n FROM t GROUP BY label ORDER BY n DESC LIMIT 2"
+    assert expected in refused(tacit, tmp_path, sentence(ranking), *where, *options)

@@ -61,7 +61,7 @@ def test_a_sweep_of_windows_as_json_equals_single_replays(
         (HOT, ["window=1 moon"], "the units are"),
         (HOT, ["window=100:2h:3"], "goes from rows to time"),
         (HOT, ["sites=2.5"], "'2.5' is not a whole number"),
-        (HOT, ["protocol=gossip"], "there is no protocol named 'gossip'"),
+        (HOT, ["protocol=gossip"], "gossip keeps rankings"),
         (HOT, ["within=1"], "hot tracks nothing"),
         (TRACK, ["threshold=1"], "spread has none; vary within"),
         (HOT, ["margin=0", "margin=1"], "--vary margin is said 2 times"),

@@ -71,11 +71,13 @@ def _replay(
     """Replay the watches of a file over recorded data: their answers, their alerts, and every message they cost."""
     from tacit.cli.show import print_run
     from tacit.cli.work import as_json, orderly_end, output, progress
-    from tacit.recording.run import check_work, read_script, work_folder
+    from tacit.recording.run import check_fit, check_work, read_script, work_folder
     from tacit.recording.settings import Settings
 
     settings = Settings(protocol, step, zone, policy, seed, verify).checked()
     plans = read_script(watch)
+    for plan in plans:
+        check_fit(plan, settings)
     work = None if work is None else check_work(work)
     pictures = plot_paths(plot, [plan.name for plan in plans])
     console = output()

@@ -22,7 +22,7 @@ from tacit.functions.goals import Top
 from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
 from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
-from tacit.recording.settings import Settings
+from tacit.recording.settings import PEERS, Settings
 from tacit.recording.stream import Recording, load
 from tacit.recording.topico_replay import replay_topico
 from tacit.recording.topk_replay import TopkReplay, replay_topk
@@ -30,6 +30,7 @@ from tacit.vocabulary.errors import DataError, MachineError, OptionError
 
 __all__ = [
     "Run",
+    "check_fit",
     "check_source",
     "check_work",
     "file_name",
@@ -98,6 +99,7 @@ def replay(
     """
     settings = Settings(protocol, step, zone, policy or Settings().policy, seed, verify).checked()
     plan = _the_watch(watch, functions)
+    check_fit(plan, settings)
     folder = None if work is None else check_work(Path(work))
     begin = clock.perf_counter()
     with readable(data) as source:
@@ -162,6 +164,23 @@ def spark_room() -> SparkRoom:
             raise
         raise MachineError("Spark is not installed; run: pip install 'tacit[site]'") from error
     return SparkRoom(open_session, close_session, prepare, find_files, parse_site)
+
+
+def check_fit(plan: WatchPlan, settings: Settings) -> None:
+    """OptionError when the options are those of another kind of watch."""
+    protocol = settings.protocol
+    if not isinstance(plan.goal, Top):
+        if protocol in PEERS:
+            raise OptionError(f"{protocol} keeps rankings, and {plan.name} is none; leave --protocol {protocol} out")
+        return
+    if settings.zone != "auto":
+        raise OptionError(f"a ranking has no zones; leave --zone {settings.zone} out")
+    if protocol not in ("auto", "coordinator", *PEERS) or (plan.goal.using == "topico" and protocol == "coordinator"):
+        raise OptionError(f"{plan.name} is a ranking, which {protocol} does not keep; leave --protocol {protocol} out")
+    if protocol in PEERS and (plan.window.kind != "time" or plan.goal.within or plan.goal.ranked is not None):
+        raise OptionError(
+            f"{protocol} keeps rankings over windows of time, without WITHIN; leave --protocol {protocol} out"
+        )
 
 
 def check_source(data: Any, site: str) -> None:
@@ -250,7 +269,8 @@ def replay_prepared(
     progress: Progress | None = None,
 ) -> Run:
     """Replay a watch over its recording."""
-    if isinstance(plan.goal, Top) and (plan.goal.using == "topico" or settings.protocol in ("topico", "gossip")):
+    check_fit(plan, settings)
+    if isinstance(plan.goal, Top) and (plan.goal.using == "topico" or settings.protocol in PEERS):
         return Run(plan, recording, _among_peers(plan, recording, prepare_seconds, settings, progress))
     if isinstance(plan.goal, Top):
         ranked = replay_topk(
@@ -269,8 +289,6 @@ def _among_peers(
     plan: WatchPlan, recording: Recording, prepare_seconds: float, settings: Settings, progress: Progress | None
 ) -> TopkReplay:
     """A ranking without a coordinator; its step is the period."""
-    if settings.protocol not in ("auto", "topico", "gossip"):
-        raise OptionError(f"this ranking is kept USING topico; leave --protocol {settings.protocol} out")
     gossip = GOSSIP if settings.protocol == "gossip" else 0
     return replay_topico(
         plan, recording, gossip=gossip, seed=settings.seed, verify=settings.verify, prepare_seconds=prepare_seconds,

@@ -10,7 +10,7 @@ from tacit.protocols.policies import DEFAULT_POLICY, POLICIES
 from tacit.recording.engine import PROTOCOLS
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["ALIASES", "STEPS", "Settings"]
+__all__ = ["ALIASES", "PEERS", "STEPS", "Settings"]
 
 STEPS = ("event", "pane")
 PEERS = ("topico", "gossip")  # rankings without a coordinator

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.language.plan import WatchPlan
-from tacit.recording.run import replay_prepared
+from tacit.recording.run import check_fit, replay_prepared
 from tacit.recording.settings import Settings
 from tacit.recording.stream import Recording, load
 from tacit.recording.subset import draw_groups, first_sites
@@ -67,6 +67,8 @@ def jobs_of(
                 assert isinstance(value, int)
                 chosen[name] = value
         jobs.append(Job(folder, changed, how, values, **chosen, draw_seed=draw_seed))
+    for job in jobs:
+        check_fit(job.plan, job.settings)
     return jobs
 
 

@@ -26,6 +26,7 @@ from tacit.wire.ledger import COORDINATOR, Ledger
 __all__ = ["SetChange", "TopkEngine", "TopkOutcome", "first_windows"]
 
 _BLOCK = 1 << 20
+_CHUNK = 1 << 16
 MEMBER = int(Flag.MEMBER)
 
 
@@ -288,8 +289,13 @@ class TopkEngine:
 
 def first_windows(updates: Updates, sites: int) -> tuple[IntArray, IntArray]:
     """Every window starts empty, at its site's first row."""
-    first = np.full(sites, -1)
-    first[updates.site[::-1]] = np.arange(len(updates.site))[::-1]  # of several the last is kept: the first update
-    lo = np.zeros(sites, dtype=np.int64)
-    lo[first >= 0] = updates.lo[first[first >= 0]]
+    lo, missing = np.zeros(sites, dtype=np.int64), set(range(sites))
+    for begin in range(0, len(updates.site), _CHUNK):
+        if not missing:
+            break
+        found, at = np.unique(updates.site[begin : begin + _CHUNK], return_index=True)
+        for site, place in zip(found.tolist(), at.tolist(), strict=True):
+            if site in missing:
+                missing.discard(site)
+                lo[site] = updates.lo[begin + place]
     return lo, lo.copy()

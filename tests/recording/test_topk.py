@@ -16,7 +16,6 @@ from tacit.recording.topk_engine import TopkEngine
 from tacit.recording.topk_observer import judge_topk
 from tacit.recording.topk_replay import replay_topk
 from tacit.recording.updates import updates_of
-from tacit.vocabulary.errors import OptionError
 
 WINDOWS = (
     "",
@@ -142,13 +141,3 @@ def test_the_report_says_who_entered_and_who_left():
     assert document["entries"]["max"] >= 1
     assert replay.final == {"": {"b": 2.0}}
     assert json.dumps(document)
-
-
-@pytest.mark.parametrize(
-    ("settings_", "reason"),
-    [({"protocol": "broadcast"}, "kept by a coordinator"), ({"zone": "ball"}, "has no zones")],
-)
-def test_options_of_other_watches_are_refused(settings_, reason):
-    plan = parse_watch("CREATE WATCH w AS SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 1")
-    with pytest.raises(OptionError, match=reason):
-        replay_topk(plan, recording_of(1, 10, 2, 3), **settings_)

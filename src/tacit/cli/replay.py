@@ -59,7 +59,9 @@ def _replay(
     site: str = typer.Option(..., "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
     time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
-    protocol: str = typer.Option("auto", help="auto: the cheaper of coordinator and recentre; or broadcast."),
+    protocol: str = typer.Option(
+        "auto", help="auto: the cheaper of coordinator and recentre; or broadcast. Rankings: topico, gossip."
+    ),
     zone: str = typer.Option("auto", help="auto: the best of ball, halfspace, region and curvature."),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy."),

@@ -274,8 +274,8 @@ def replay_prepared(
         return Run(plan, recording, _among_peers(plan, recording, prepare_seconds, settings, progress))
     if isinstance(plan.goal, Top):
         ranked = replay_topk(
-            plan, recording, step=settings.step, protocol=settings.protocol, zone=settings.zone,
-            verify=settings.verify, prepare_seconds=prepare_seconds, progress=progress,
+            plan, recording, step=settings.step, verify=settings.verify, prepare_seconds=prepare_seconds,
+            progress=progress,
         )  # fmt: skip
         return Run(plan, recording, ranked)
     finished = replay_recording(

@@ -23,7 +23,6 @@ from tacit.recording.topk_observer import judge_topk
 from tacit.recording.updates import Updates, updates_of
 from tacit.vocabulary import IntArray
 from tacit.vocabulary.calendar import iso_time
-from tacit.vocabulary.errors import OptionError
 from tacit.vocabulary.keys import key_label
 from tacit.wire.topk_codec import topk_size
 
@@ -51,15 +50,10 @@ class RankAlert:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
-        out: dict[str, Any] = {"at": self.at, "entered": list_of(self.entered), "left": list_of(self.left)}
+        out: dict[str, Any] = {"at": self.at, "entered": [*self.entered], "left": [*self.left]}
         if self.list is not None:
             out["list"] = self.list
         return out
-
-
-def list_of(names: tuple[str, ...]) -> list[str]:
-    """A list, for JSON."""
-    return [*names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +81,6 @@ def replay_topk(
     recording: Recording,
     *,
     step: str = "event",
-    protocol: str = "auto",
-    zone: str = "auto",
     policy: Policy | None = None,
     verify: bool = False,
     prepare_seconds: float = 0.0,
@@ -97,10 +89,6 @@ def replay_topk(
     """Replay a ranking and count every message; with ``verify`` an omniscient observer judges every step."""
     goal = plan.goal
     assert isinstance(goal, Top)
-    if protocol not in ("auto", "coordinator"):
-        raise OptionError(f"a ranking is kept by a coordinator, or by peers; leave --protocol {protocol} out")
-    if zone != "auto":
-        raise OptionError(f"a ranking has no zones; leave --zone {zone} out")
     begin = clock.perf_counter()
     updates = updates_of(recording, plan.window, step=step)
     rows = topk_rows(plan, recording)

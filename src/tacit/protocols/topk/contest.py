@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.protocols.topk.messages import ALL, Entries, Flag, Ranked, Shown, Sought
+from tacit.protocols.topk.messages import ALL, Entries, Flag, Ranked, Shown, Sought, no_entries
 from tacit.vocabulary import BoolArray, ByteArray, FloatArray, IntArray
 
 __all__ = ["ROUNDING", "Contest", "Table"]
@@ -105,7 +105,7 @@ class Contest:
         member = (table.flags[:n] & MEMBER) != 0
         broken = int(np.count_nonzero(concerned & ~member))
         if broken > self._relief and not self.plain:
-            return Shown(self.name, _nothing(), 0.0, 0.0, broken)
+            return Shown(self.name, no_entries(), 0.0, 0.0, broken)
         return self._shown(concerned | member)
 
     def show(self, sought: Sought) -> Shown:
@@ -113,7 +113,7 @@ class Contest:
         table, n = self.table, self.table.size
         places = [at for at in map(table.find, sought.keys) if at >= 0]
         if sought.relief:
-            return Shown(self.name, _nothing(), 0.0, sought.relief, self._would_break(places, sought.relief))
+            return Shown(self.name, no_entries(), 0.0, sought.relief, self._would_break(places, sought.relief))
         shown = np.zeros(n, dtype=np.bool_)
         shown[places] = True
         absent = [key for key in sought.keys if table.find(key) < 0]
@@ -128,16 +128,6 @@ class Contest:
             held = held[order[: sought.depth]]
         shown[held] = True
         return Shown(self.name, self._entries(np.flatnonzero(shown), absent), border)
-
-    def bounds(self) -> tuple[float, float]:
-        """The least adjusted score inside and the largest outside, of objects and of those that may come."""
-        table, n = self.table, self.table.size
-        adjusted = table.values[:n] + table.deltas[:n]
-        member = (table.flags[:n] & MEMBER) != 0
-        return (
-            float(adjusted[member].min(initial=np.inf)),
-            float(adjusted[self._outside()].max(initial=0.0 if self.open else -np.inf)),
-        )
 
     def _outside(self) -> BoolArray:
         flags = self.table.flags[: self.table.size]
@@ -216,7 +206,3 @@ class Contest:
         values = np.concatenate([table.values[places], np.zeros(len(missing))])
         held = np.concatenate([table.counts[places] > 0, np.zeros(len(missing), dtype=np.bool_)])
         return Entries(keys, values, held)
-
-
-def _nothing() -> Entries:
-    return Entries((), np.empty(0), np.empty(0, dtype=np.bool_))

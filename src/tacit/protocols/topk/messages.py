@@ -25,6 +25,7 @@ __all__ = [
     "Showing",
     "Shown",
     "Sought",
+    "no_entries",
 ]
 
 ALL = -1  # as a depth: every object that the site has

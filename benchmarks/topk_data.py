@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.recording.stream import Recording
 
-__all__ = ["requests", "server_loads"]
+__all__ = ["packets", "requests", "server_loads"]
 
-DAY_US = 86_400_000_000
+DAY_US, HOUR_US = 86_400_000_000, 3_600_000_000
 _SLICES = 96
+Ints = NDArray[np.int32]
 
 
 def requests(
@@ -59,7 +61,25 @@ def server_loads(rows: int, *, servers: int = 8, span_us: int = DAY_US, seed: in
     return _recording(np.concatenate(parts), site, site.copy(), servers, servers)
 
 
-def _recording(t: np.ndarray, site: np.ndarray, group: np.ndarray, sites: int, objects: int) -> Recording:  # type: ignore[type-arg]
+def packets(
+    rows: int, *, sites: int = 4, hosts: int = 1_500, zipf: float = 1.0, span_us: int = HOUR_US, seed: int = 1
+) -> Recording:
+    """Packets to hosts, in trains: a connection sends some 50 to one host, through one site, within minutes."""
+    dice = np.random.default_rng(seed)
+    trains = max(1, rows // 50)
+    weights = np.cumsum(np.arange(1, hosts + 1) ** -zipf)
+    likely = dice.lognormal(0.0, 1.5, trains)
+    sizes = dice.multinomial(rows, likely / likely.sum())
+    begin, last = dice.integers(0, span_us, trains), dice.exponential(120e6, trains)
+    train = np.repeat(np.arange(trains), sizes)
+    t = (begin[train] + (dice.random(rows) * last[train]).astype(np.int64)) % span_us
+    order = np.argsort(t, kind="stable")
+    host = np.minimum(np.searchsorted(weights, dice.random(trains) * weights[-1]), hosts - 1).astype(np.int32)
+    site = dice.integers(0, sites, trains, dtype=np.int32)
+    return _recording(t[order], site[train][order], host[train][order], sites, hosts)
+
+
+def _recording(t: NDArray[np.int64], site: Ints, group: Ints, sites: int, objects: int) -> Recording:
     names = tuple(map(str, range(objects)))
     return Recording(
         t=t, site=site, present=np.ones((len(t), 1)), sites=tuple(f"s{k}" for k in range(sites)),

@@ -13,11 +13,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from tacit.protocols import settlement, site, threshold
+from tacit.protocols import claims, settlement, threshold
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "PROTOCOLS.md"
 TABLES: dict[str, Mapping[tuple[Any, str], Any]] = {
-    "site": site.TRANSITIONS,
+    "site": claims.TRANSITIONS,
     "coordinator": settlement.TRANSITIONS,
     "balancing": threshold.TRANSITIONS,
 }

@@ -188,9 +188,17 @@ def test_quitting_the_prompt(system: LightSystem, tacit: Tacit, monkeypatch: pyt
     assert tacit("sql").code == 0
 
 
-def test_a_ranking_is_refused_live_in_one_sentence(system: LightSystem, tacit: Tacit) -> None:
-    sentence = "CREATE WATCH top AS SELECT k, COUNT(*) AS n FROM d GROUP BY k ORDER BY n DESC LIMIT 3"
-    done = tacit("sql", sentence)
-    assert done.code != 0
-    assert "rankings are replayed in this version, not watched live; run tacit replay" in done.err
-    assert tacit("watch", "list").out == "nothing is watched yet\n"
+@pytest.mark.parametrize("using", ["", " USING topico"])
+def test_a_ranking_is_created_explained_altered_and_dropped(system: LightSystem, tacit: Tacit, using: str) -> None:
+    """There is no site: it waits for one."""
+    window = "WINDOW LAST 60 SECONDS EVERY 5 SECONDS"
+    sentence = f"CREATE WATCH top AS SELECT k, COUNT(*) AS n FROM d {window} GROUP BY k ORDER BY n DESC LIMIT 3{using}"
+    assert tacit("sql", sentence).code == 0
+    assert "top" in tacit("watch", "list").out
+    shown = tacit("watch", "show", "top").out
+    assert ("an estimate" if using else "the 3 largest at every pane") in shown
+    assert "lists now" in tacit("sql", "EXPLAIN WATCH top").out or not using
+    if not using:
+        assert tacit("sql", "ALTER WATCH top WITHIN 7").code == 0
+        assert "within 7" in tacit("watch", "show", "top").out
+    assert tacit("sql", "DROP WATCH top").code == 0

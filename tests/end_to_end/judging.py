@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,10 @@ from tacit.recording.stream import load
 from tests.end_to_end.feeding import Row
 from tests.end_to_end.system import environment
 
-__all__ = ["WATCHES", "Live", "S", "Told", "Watch", "complaints", "mean", "read_live", "replayed", "script"]
+__all__ = [
+    "RANKING", "RANKING_SENTENCE", "WATCHES", "Live", "S", "Told", "Watch", "complaints", "mean", "ranking_complaints",
+    "read_live", "replayed", "script",
+]  # fmt: skip
 
 S = 1_000_000
 _ROUNDING = 1e-9
@@ -81,6 +85,43 @@ WATCHES = (
         2 * S, mean("v"), rows=30, slack=3.0,
     ),
 )  # fmt: skip
+
+
+RANKING = "worst"
+RANKING_SENTENCE = (
+    f"CREATE WATCH {RANKING} AS SELECT device, COUNT_IF(w > 60) AS n FROM readings WINDOW LAST 8 SECONDS EVERY 1 SECOND"
+    " GROUP BY device ORDER BY n DESC LIMIT 2 WITHIN 2"
+)
+
+
+def ranking_complaints(store: Path, rows: Sequence[Row], until_us: int) -> list[str]:
+    """Where a list that was published as valid is not the two devices with the most rows above 60, within 2."""
+    database = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    try:
+        spans = database.execute(
+            "SELECT first, last, state FROM spans JOIN watches ON watch = number WHERE name = ?", (RANKING,)
+        ).fetchall()
+        changes = database.execute(
+            "SELECT pane, members FROM rankings WHERE lineage IN (SELECT lineage FROM watches WHERE name = ?)"
+            " ORDER BY pane", (RANKING,),
+        ).fetchall()  # fmt: skip
+    finally:
+        database.close()
+    found, judged = [], 0
+    for first, last, state in spans:
+        for pane in range(first, last + 1) if state in ("valid", "filling") else ():
+            end = (pane + 1) * S
+            if end > until_us:
+                continue
+            judged += 1
+            said = {_label(key) for key, _ in next((json.loads(m) for at, m in reversed(changes) if at <= pane), [])}
+            true = Counter({row.device: 0 for row in rows if end - 8 * S <= row.t < end})
+            true.update(row.device for row in rows if end - 8 * S <= row.t < end and row.w > 60)
+            least = min((true[device] for device in said), default=0)
+            most = max((count for device, count in true.items() if device not in said), default=-3)
+            if len(said) != min(2, len(true)) or not said <= set(true) or least + 2 < most:
+                found.append(f"{RANKING} at pane {pane} ({state}): said {said} of {dict(true)}")
+    return found if judged else [f"no pane of {RANKING} was valid"]
 
 
 def script(watches: Sequence[Watch] = WATCHES) -> str:

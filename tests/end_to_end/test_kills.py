@@ -20,7 +20,18 @@ import pytest
 
 from tests.end_to_end.comparing import alerts_follow_from_answers, same_as_replay
 from tests.end_to_end.feeding import BASE_S, TABLES, Feeder
-from tests.end_to_end.judging import WATCHES, Live, complaints, read_live, replayed, script
+from tests.end_to_end.judging import (
+    RANKING,
+    RANKING_SENTENCE,
+    WATCHES,
+    Live,
+    S,
+    complaints,
+    ranking_complaints,
+    read_live,
+    replayed,
+    script,
+)
 from tests.end_to_end.proxy import Proxy
 from tests.end_to_end.system import System, javas_of, until
 
@@ -41,7 +52,8 @@ class Story:
         self._held = ExitStack()
         self.proxies = {name: Proxy(0) for name in SITES}
         dial = {name: proxy.port for name, proxy in self.proxies.items()}
-        self.system = System(folder / "live", SITES, script(), tables=TABLES, lease=lease, dial=dial, protocol=protocol)
+        watches = f"{script()}{RANKING_SENTENCE};\n"
+        self.system = System(folder / "live", SITES, watches, tables=TABLES, lease=lease, dial=dial, protocol=protocol)
         for proxy in self.proxies.values():
             proxy.target = self.system.port
             self._held.callback(proxy.cut)
@@ -87,7 +99,8 @@ class Story:
     def end(self) -> Live:
         """The last panes are closed, everybody ends in order, and the store is read."""
         last = self.feeder.finish()
-        until(lambda: all(self._step(watch.name, watch.pane_us) >= last - 1 for watch in WATCHES), story=self._story)
+        panes = {**{watch.name: watch.pane_us for watch in WATCHES}, RANKING: S}
+        until(lambda: all(self._step(name, pane) >= last - 1 for name, pane in panes.items()), story=self._story)
         until(self._all_valid, story=self._story)
         for name in (*SITES, "coordinator"):
             # By an interrupt: a Spark that was started anew must not have taken it over.
@@ -132,7 +145,7 @@ class Story:
 
         def is_so() -> bool:
             watches = self.system.watches()
-            return len(watches) == len(WATCHES) and all(
+            return len(watches) == len(WATCHES) + 1 and all(
                 watch["state"] == "valid" and watch["pane"] > panes[name] for name, watch in watches.items()
             )
 
@@ -141,7 +154,7 @@ class Story:
 
     def _all_valid(self) -> bool:
         watches = self.system.watches()
-        return len(watches) == len(WATCHES) and all(watch["state"] == "valid" for watch in watches.values())
+        return len(watches) == len(WATCHES) + 1 and all(watch["state"] == "valid" for watch in watches.values())
 
     def _step(self, name: str, pane_us: int) -> int:
         watch = self.system.watches().get(name)
@@ -171,6 +184,7 @@ def _run(folder: Path, *, lease: float, seed: int, rounds: int, protocol: str = 
         print(f"seed {seed}: valid again after", story.waits)
     rows, end_us = story.feeder.rows, (BASE_S + story.feeder.steps) * 1_000_000
     wrong = [each for watch in WATCHES for each in complaints(watch, live.told[watch.name], rows, end_us)]
+    wrong += ranking_complaints(story.system.store, rows, end_us)
     assert wrong == [], f"seed {seed}: {wrong[:10]}"
     ids = [alert["id"] for alert in live.alerts]
     assert len(set(ids)) == len(ids)

@@ -9,9 +9,10 @@ from tacit.functions.expressions import Expression, Variable
 from tacit.functions.goals import Comparison, Goal, Track
 from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.functions.truth import may_say_met, may_say_not_met, tracking_error
+from tacit.protocols.claims import Phase
 from tacit.protocols.messages import Fit, HeartbeatAnswer, Message
 from tacit.protocols.settlement import Settlement
-from tacit.protocols.site import EPOCH, Phase, Site
+from tacit.protocols.site import EPOCH, Site
 from tacit.transport import Faults, SimulatedNetwork, Simulation, Streams
 from tacit.vocabulary import ProtocolError, State
 from tacit.vocabulary.answers import MET

@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tacit.functions.monitor import CENTRED, FITTED
 from tacit.protocols.broadcast import Cascade
+from tacit.protocols.claims import TRANSITIONS as SITE_TRANSITIONS
 from tacit.protocols.messages import Message
 from tacit.protocols.settlement import Settlement
-from tacit.protocols.site import TRANSITIONS as SITE_TRANSITIONS
 from tacit.protocols.site import Site
 from tacit.protocols.threshold import Balancer
 from tacit.vocabulary import State

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit.protocols.claims import TRANSITIONS, Phase
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
@@ -18,7 +19,7 @@ from tacit.protocols.messages import (
     Request,
     Snapshot,
 )
-from tacit.protocols.site import TRANSITIONS, Phase, Site
+from tacit.protocols.site import Site
 from tacit.vocabulary import ProtocolError
 from tests.protocols.watches import rows, sum_above
 

@@ -66,7 +66,7 @@ class RecordedBatch:
             return row, group, entries, ("", *(json.dumps([key]) for key in recording.groups))
         if recording.group is None:
             return row, np.zeros(len(self._at), dtype=np.int64), values, ("",)
-        return row, recording.group[self._at].astype(np.int64), values, recording.groups
+        return row, recording.group[self._at].astype(np.int64), values, recording.keys
 
     def pane_outcomes(self, wanted) -> list[PaneDeltas]:
         found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.recording.stream import Recording
+from tacit.vocabulary.keys import key_label
 
 __all__ = ["recorded"]
 
@@ -32,15 +34,17 @@ def recorded(
     found = _computed(columns, [plan.where or "1 = 1", *keys, *texts, *plan.centres])
     kept = np.array([bool(row[0]) for row in found])
     found = [row for row, keep in zip(found, kept, strict=True) if keep]
-    groups = group = members = absent = None
+    groups = group = members = absent = key_texts = None
     if isinstance(grouping, ByMember):
         lists = [each for each, keep in zip(lists, kept, strict=True) if keep]
         groups = sorted({name for each in lists for name in each})
         members = [[groups.index(name) for name in each] for each in lists]
     elif grouping is not None:
-        labels = [", ".join("NULL" if part is None else str(part) for part in row[1 : 1 + len(keys)]) for row in found]
-        groups = sorted(set(labels))
-        group = [groups.index(label) for label in labels]
+        texts_of = [json.dumps([None if part is None else str(part) for part in row[1 : 1 + len(keys)]],
+                               separators=(",", ":")) for row in found]  # fmt: skip
+        key_texts = sorted(set(texts_of), key=key_label)
+        groups = [key_label(text) for text in key_texts]
+        group = [key_texts.index(text) for text in texts_of]
     d, first = len(plan.statistics), 1 + len(keys)
     width = len(texts) + len(plan.centres)
     numbers = np.array([row[first:] for row in found], dtype=np.float64).reshape(len(found), width)
@@ -51,7 +55,8 @@ def recorded(
         groups=groups, centres=centres, statistics=[each.name for each in plan.statistics],
     )  # fmt: skip
     mixed = np.arange(len(found), dtype=np.int64) * np.int64(0x9E3779B97F4A7C15 - (1 << 64))  # keys like hashes
-    return replace(recording, key=mixed, centred=numbers[:, len(texts) :])
+    names = recording.keys if key_texts is None else tuple(key_texts)
+    return replace(recording, key=mixed, centred=numbers[:, len(texts) :], keys=names)
 
 
 def _computed(columns: Mapping[str, Sequence[Any]], texts: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ import numpy as np
 from tacit.functions.goals import Track
 from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.protocols.settlement import Phase
-from tacit.transport import Simulation
+from tacit.transport import Simulation, Stage
 from tacit.vocabulary import Answer, State
 from tacit.vocabulary.answers import MET
 from tests.simulation.watches import Watch
@@ -81,7 +81,7 @@ class ConvexityChecker:
         self._check(simulation, pane, roster)
 
     def _check(self, simulation: Simulation, pane: int, roster: tuple[int, ...]) -> None:
-        books = simulation.settlement.resolver.books
+        books = simulation.resolver.books
         size = 1.0 + np.abs(books.slack[list(roster)]).max(initial=0.0)
         if np.abs(books.slack[list(roster)].sum(axis=0)).max(initial=0.0) > TOLERANCE * size:
             self.broken.append(f"t={simulation.network.now}, pane {pane}: the slacks do not sum to 0")
@@ -110,7 +110,7 @@ class ConvexityChecker:
             self.broken.append(f"t={simulation.network.now}, pane {pane}: the mean drift is {mean}, the truth {truth}")
 
 
-def valid_share(simulation: Simulation, panes: int) -> float:
+def valid_share(simulation: Stage, panes: int) -> float:
     """The share of the first ``panes`` panes that were published as valid."""
     valid = np.zeros(panes, dtype=bool)
     for answer in simulation.settlement.published:
@@ -119,7 +119,7 @@ def valid_share(simulation: Simulation, panes: int) -> float:
     return float(valid.mean())
 
 
-def valid_again(simulation: Simulation, after: float, within: float) -> str | None:
+def valid_again(simulation: Stage, after: float, within: float) -> str | None:
     """Why the run did not recover: no valid answer in time, or not every later pane valid; None when it did."""
     times = [when for when, answer in simulation.published if answer.state is State.VALID and when >= after]
     if not times or times[0] > after + within:

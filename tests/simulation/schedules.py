@@ -12,7 +12,7 @@ from tacit.transport import Faults, Outage, Partition, SimulatedNetwork, Simulat
 from tacit.wire import COORDINATOR
 from tests.simulation.watches import SHAPES, Watch, make_watch
 
-__all__ = ["Schedule", "schedule_of"]
+__all__ = ["Schedule", "random_faults", "random_stays", "schedule_of"]
 
 FAULTS_END = 16.0
 PANES = 34
@@ -58,15 +58,15 @@ def schedule_of(seed: int, *, panes: int = PANES, churn: bool = True) -> Schedul
     jitter = float(rng.choice([0.05, 0.3, 1.5]))
     timing = Timing(jitter=jitter, lease=4.0)
     growing = watch.streams.sums.shape[2] > 1 and seed % 3 != 0
-    stays = _stays(rng, sites) if churn else _all(sites)
-    return Schedule(seed, watch, protocol, policy, _faults(rng, sites), stays, timing, growing)
+    stays = random_stays(rng, sites) if churn else _all(sites)
+    return Schedule(seed, watch, protocol, policy, random_faults(rng, sites), stays, timing, growing)
 
 
 def _all(sites: int) -> tuple[Stay, ...]:
     return tuple(Stay(site) for site in range(sites))
 
 
-def _stays(rng: np.random.Generator, sites: int) -> tuple[Stay, ...]:
+def random_stays(rng: np.random.Generator, sites: int) -> tuple[Stay, ...]:
     """Most sites are there from the start for good; some join, leave, or leave and join again."""
     stays = []
     for site in range(sites):
@@ -83,7 +83,7 @@ def _stays(rng: np.random.Generator, sites: int) -> tuple[Stay, ...]:
     return tuple(stays)
 
 
-def _faults(rng: np.random.Generator, sites: int) -> Faults:
+def random_faults(rng: np.random.Generator, sites: int) -> Faults:
     """Any mixture of faults; each is absent half of the time."""
 
     def perhaps(value: float) -> float:

@@ -53,5 +53,5 @@ def test_many_are_counted_per_target():
 
 
 def test_every_kind_has_one_lower_case_name():
-    assert len(set(KINDS.values())) == len(KINDS) == 31
+    assert len(set(KINDS.values())) == len(KINDS) == 33
     assert all(name == name.lower() for name in KINDS.values())

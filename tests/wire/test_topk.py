@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.protocols.topico import Candidates
+from tacit.protocols.topico import Candidates, Circular, Nomination
 from tacit.protocols.topk.messages import (
     ALL,
     Challenge,
@@ -24,7 +24,7 @@ from tacit.protocols.topk.messages import (
 )
 from tacit.vocabulary import ProtocolError
 from tacit.wire import tacit_pb2 as pb
-from tacit.wire.codec import decode, encode
+from tacit.wire.codec import VERSION, decode, encode
 from tacit.wire.topk_codec import topk_size
 
 numbers = st.integers(0, 2**40)
@@ -65,15 +65,17 @@ def several(part, least=0):
 def candidates(draw: st.DrawFn) -> Candidates:
     named = draw(keys)
     values = np.array(draw(st.lists(doubles, min_size=len(named), max_size=len(named))), dtype=np.float64)
-    return Candidates(draw(sites), draw(panes), named, values, draw(st.integers(0, len(named))))
+    return Candidates(draw(sites), draw(panes), named, values, draw(st.integers(0, len(named))), draw(texts))
 
 
 messages = st.one_of(
     candidates(),
     st.builds(Challenge, sites, numbers, panes, numbers, numbers, several(shown, 1)),
-    st.builds(Inquiry, sites, numbers, panes, several(sought)),
+    st.builds(Inquiry, sites, numbers, panes, several(sought), numbers),
+    st.builds(Nomination, sites, numbers, panes, numbers, st.lists(candidates(), max_size=3).map(tuple)),
+    st.builds(Circular, sites, numbers, panes, st.lists(candidates(), max_size=3).map(tuple), st.booleans()),
     st.builds(Showing, sites, numbers, panes, numbers, several(shown)),
-    st.builds(Ranking, sites, numbers, panes, several(ranked()), st.booleans()),
+    st.builds(Ranking, sites, numbers, panes, several(ranked()), st.booleans(), st.booleans()),
 )
 
 
@@ -105,7 +107,7 @@ def test_a_garbled_message_is_refused_or_read_as_another_one(message, data):
 
 
 def _spoiled(kind, spoil):
-    envelope = pb.Envelope(version=3)
+    envelope = pb.Envelope(version=VERSION)
     body = getattr(envelope, kind)
     body.site = 1
     spoil(body)

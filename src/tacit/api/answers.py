@@ -30,6 +30,9 @@ class Stale:
 class Answer:
     """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key "", and in ``value`` as well.
 
+    A ranking has ``lists`` instead: by the list (PER; else "") its objects, the first in rank first, with their scores
+    (None without RANKED WITHIN, where nothing is promised of them).
+
     ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane
     that the answer is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still
     waits for.
@@ -51,6 +54,7 @@ class Answer:
     guarantee: str
     waiting_for: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)  # by site, or "coordinator": why the watch cannot be kept
+    lists: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def met(self) -> bool | None:
@@ -60,9 +64,14 @@ class Answer:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Answer:
         """From the document that a coordinator sends."""
-        rows = {
-            each.get("group", ""): Row(each["value"], each.get("side"), each.get("met")) for each in document["answer"]
-        }
+        rows: dict[str, Row] = {}
+        lists: dict[str, dict[str, float | None]] = {}
+        for each in document["answer"]:
+            name = each.get("group", "")
+            if "rank" in each:
+                lists.setdefault(name, {})[each["object"]] = each["value"]
+            else:
+                rows[name] = Row(each["value"], each.get("side"), each.get("met"))
         return cls(
             watch=document["watch"],
             state=document["state"],
@@ -74,6 +83,7 @@ class Answer:
             guarantee=document["guarantee"],
             waiting_for=tuple(document.get("waiting_for", ())),
             problems=dict(document.get("problems", {})),
+            lists=lists,
         )
 
 
@@ -81,7 +91,8 @@ class Answer:
 class Change:
     """An answer that is new, and the alerts that were raised since the one before, the oldest first.
 
-    An alert is a mapping with the keys ``id, watch, at, pane, side, value, group, raised``.
+    An alert is a mapping with the keys ``id, watch, at, pane, side, value, group, raised``; that of a ranking also says
+    who ``entered``, who ``left``, and the ``ranking`` as it is then.
     """
 
     answer: Answer

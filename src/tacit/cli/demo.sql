@@ -24,3 +24,10 @@ CREATE WATCH devices AS
   WINDOW LAST 20 SECONDS EVERY 1 SECOND
   GROUP BY device
   ALERT WHEN failures > 150 MARGIN 30;
+
+-- A ranking: the three devices that fail most often, and how often. Who enters and who leaves is an alert.
+CREATE WATCH worst AS
+  SELECT device, COUNT_IF(failed) AS failures FROM readings
+  WINDOW LAST 20 SECONDS EVERY 1 SECOND
+  GROUP BY device
+  ORDER BY failures DESC LIMIT 3 WITHIN 10 RANKED WITHIN 40;

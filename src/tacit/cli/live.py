@@ -126,6 +126,8 @@ def answer_text(watch: Mapping[str, Any]) -> str:
         waiting = watch["waiting_for"]
         names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
         return f"waiting for {names}" if waiting else "none yet"
+    if "rank" in rows[0]:
+        return _ranking_text(rows)
     if "group" not in rows[0]:
         row = rows[0]
         value = "no value" if row["value"] is None else f"{row['value']:.6g}"
@@ -136,6 +138,20 @@ def answer_text(watch: Mapping[str, Any]) -> str:
         return f"{len(met)} of {len(rows)} groups met" + (f": {shown}" if met else "")
     top = sorted(rows, key=lambda row: -(row["value"] or 0.0))[:3]
     return f"{len(rows)} groups: " + ", ".join(f"{row['group']} {row['value'] or 0.0:.4g}" for row in top)
+
+
+def _ranking_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Of one list its first objects, of several the first of each.
+
+    >>> _ranking_text([{"rank": 1, "object": "/a", "value": 9.0}, {"rank": 2, "object": "/b", "value": 7.0}])
+    '/a 9, /b 7'
+    """
+    several = "group" in rows[0]
+    shown = [row for row in rows if row["rank"] == 1] if several else rows
+    names = [f"{row['group']}: {row['object']}" if several else row["object"] for row in shown[:4]]
+    scores = ["" if row["value"] is None else f" {row['value']:.6g}" for row in shown[:4]]
+    words = ", ".join(name + score for name, score in zip(names, scores, strict=True))
+    return words + (" …" if len(shown) > 4 else "")
 
 
 def state_text(watch: Mapping[str, Any]) -> str:

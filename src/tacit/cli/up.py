@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tacit.vocabulary.alerts import change_text
+
 if TYPE_CHECKING:
     from tacit.runtime.config_models import Config
 
@@ -185,11 +187,12 @@ class Screen:
     def alert(self, alert: dict[str, Any]) -> None:
         """An alert was raised."""
         group = "" if alert["group"] is None else f" [{alert['group']}]"
-        what = "changed" if alert["side"] is None else alert["side"]
+        what = change_text(alert)
         value = "" if alert["value"] is None else f" at {alert['value']:.6g}"
         line = f"{alert['at']}  {alert['watch']}{group}: {what}{value}"
         self._alerts = [*self._alerts, line][-8:]
-        if self._live is None and not self._quiet and alert["side"] is not None:
+        told = alert["side"] is not None or "entered" in alert  # values that are tracked change all the time
+        if self._live is None and not self._quiet and told:
             self._console.print(line, soft_wrap=True, markup=False)
 
     def table(self, rows: list[dict[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from tacit.cli.live import answer_text, state_text, watch_table
+from tacit.vocabulary.alerts import change_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,9 +68,10 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
         table.add_row(name, _plain(text))
     for site, problem in watch["problems"].items():
         table.add_row("problem", _plain(f"{site}: {problem}"))
-    if watch["answer"] and "group" in watch["answer"][0]:
+    if watch["answer"] and ("group" in watch["answer"][0] or "rank" in watch["answer"][0]):
         for row in watch["answer"][:20]:
-            table.add_row("group", _plain(f"{row['group']}: {_row_text(row)}"))
+            name = f"rank {row['rank']}" if "rank" in row else "group"
+            table.add_row(name, _plain(_row_text(row)))
         if len(watch["answer"]) > 20:
             table.add_row("", f"… and {len(watch['answer']) - 20:,} more; --json lists them")
     return table
@@ -101,7 +103,7 @@ def alert_table(alerts: Sequence[Mapping[str, Any]]) -> Table:
             alert["at"],
             alert["watch"],
             alert["group"] or "",
-            alert["side"] or "new value",
+            change_text(alert),
             value,
             alert["raised"],
         )
@@ -123,12 +125,15 @@ def alert_line(alert: Mapping[str, Any]) -> str:
     """
     group = "" if alert["group"] is None else f" [{alert['group']}]"
     value = "" if alert["value"] is None else f" at {alert['value']:.6g}"
-    return f"{alert['at']:<20}  ALERT  {alert['watch']}{group}: {alert['side'] or 'new value'}{value}"
+    return f"{alert['at']:<20}  ALERT  {alert['watch']}{group}: {change_text(alert)}{value}"
 
 
 def _row_text(row: Mapping[str, Any]) -> str:
     value = "no value" if row["value"] is None else f"{row['value']:.6g}"
-    return value if "side" not in row else f"{row['side']} ({value})"
+    value = value if "side" not in row else f"{row['side']} ({value})"
+    if "rank" in row and row["value"] is None:
+        value = f"{row['counted']:.6g} when last counted"
+    return ": ".join([*(row[name] for name in ("group", "object") if name in row), value])
 
 
 def _plain(text: str) -> str:

@@ -162,6 +162,8 @@ class RankingClause:
             raise self.source.error(
                 "topico counts the rows of some time", self._using_at, "write WINDOW LAST 15 SECONDS EVERY 5 SECONDS"
             )
+        if not self.largest:
+            raise self.source.error("topico finds the largest", self._using_at, "write ORDER BY … DESC")
         if self._amounts:
             after, _ = next(iter(self._amounts.values()))
             raise self.source.error("topico promises no error", after, "leave WITHIN out, or USING topico")

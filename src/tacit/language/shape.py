@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit.functions.expressions import Constant, Expression, Variable
 from tacit.functions.forms import degree, opaques, substitute, variables
-from tacit.functions.goals import Goal, Track, map_goal
+from tacit.functions.goals import Goal, Top, Track, map_goal
 from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.explain import form_of
@@ -127,6 +127,8 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
     Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions; zones are fitted to
     watches without groups.
     """
+    if isinstance(plan.goal, Top):
+        return plan.goal.using or "coordinator"
     if asked == "fitted":
         return "fitted" if can_fit(plan) else "coordinator"
     able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.watched)))
@@ -138,6 +140,8 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
 def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:
     """Centres and units from the sites' samples of the first pane: of the SAMPLE rows with the least keys of all."""
     dimension, count = len(plan.statistics), len(plan.centres)
+    if isinstance(plan.goal, Top):  # scores are compared as they are
+        return Measure(np.zeros(count), np.ones(dimension))
     keys = np.concatenate([np.empty(0, dtype=np.int64), *(sample.keys for sample in samples)])
     least = np.argsort(keys, kind="stable")[:SAMPLE]
     seen = np.concatenate(

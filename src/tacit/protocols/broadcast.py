@@ -17,6 +17,7 @@ import numpy as np
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Broadcast, Fit, Message, Reply, Request, Rows, Snapshot
+from tacit.protocols.resolver import VectorResolver
 from tacit.vocabulary import BoolArray, IntArray, ProtocolError
 
 __all__ = ["Cascade"]
@@ -24,7 +25,7 @@ __all__ = ["Cascade"]
 _EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 
 
-class Cascade:
+class Cascade(VectorResolver):
     """Numbers broadcasts and keeps the estimate; messages in, messages out."""
 
     epoch, forgetful = 1, False
@@ -65,9 +66,10 @@ class Cascade:
             self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
         return ()
 
-    def abandon(self) -> None:
+    def abandon(self) -> bool:
         """Forget the collection under way; nothing it did so far has had an effect."""
         self._collecting, self._collected = None, {}
+        return False
 
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Broadcast what these sites hold at the pane; everyone on the roster is told."""

@@ -25,8 +25,9 @@ from tacit.protocols.books import Books
 from tacit.protocols.messages import Centres, Message, NewEstimate, Rows
 from tacit.protocols.policies import Policy
 from tacit.protocols.recentre import Keeper
+from tacit.protocols.resolver import next_version
 from tacit.protocols.site import EPOCH
-from tacit.protocols.threshold import Balancer, next_version
+from tacit.protocols.threshold import Balancer
 from tacit.vocabulary import FloatArray, IntArray
 
 __all__ = ["Recentrer"]

@@ -35,7 +35,8 @@ from tacit.geometry import HalfSpaces
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Fit, Message, NewEstimate, Reply, Request, Rows
 from tacit.protocols.policies import Policy
-from tacit.protocols.threshold import Balancer, next_version, round_sizes
+from tacit.protocols.resolver import next_version
+from tacit.protocols.threshold import Balancer, round_sizes
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError, ProtocolError, ZoneError
 
@@ -103,10 +104,10 @@ class Fitter(Balancer):
         """The requests whose replies are missing."""
         return super().awaited if self._group is None else tuple(self._group.awaited.values())
 
-    def abandon(self) -> None:
+    def abandon(self) -> bool:
         """Forget the resolution under way; nothing it did so far has had an effect."""
         self._group = None
-        super().abandon()
+        return super().abandon()
 
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Resolve the violations of one pane."""

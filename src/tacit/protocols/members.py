@@ -1,6 +1,6 @@
 """Who is known to a watch, who counts, who is stale, and what each has claimed.
 
-The *roster* (in the books) is who counts. It changes only with a collection; whoever is seen in between waits for one.
+The *roster* (the resolver's) is who counts. It changes only with a collection; whoever comes in between waits for one.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.books import Books
 from tacit.protocols.messages import Report
+from tacit.protocols.resolver import Resolver
+from tacit.protocols.topico import Nomination
+from tacit.protocols.topk.messages import Challenge
 
 __all__ = ["NEVER", "Members", "Seen"]
 
@@ -27,7 +29,7 @@ class Seen:
     oldest: int  # it holds the panes oldest to closed
     closed: int
     silent: int = NEVER  # claimed under the zone that the coordinator holds for it
-    report: Report | None = None
+    report: Report | Challenge | Nomination | None = None
     sent: float = float("-inf")  # when it was last sent a zone
     stale: bool = False
 
@@ -52,8 +54,8 @@ class Members:
     Sites come in thousands and their heartbeats every second, so what most of them need is kept at hand.
     """
 
-    def __init__(self, books: Books) -> None:
-        self._books = books
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
         self.seen: dict[int, Seen] = {}
         self.left: dict[int, int] = {}  # the session in which a site left
         self.leaving: set[int] = set()  # left, but on the roster until the next collection
@@ -63,7 +65,7 @@ class Members:
         self._roster: tuple[int, ...] = ()
         self.before: tuple[int, ...] = ()  # the roster before the one that is proposed, while it is
         self._laggard = -1  # a site that all wait for, so that most heartbeats need no look at all sites
-        books.roster[:] = False
+        resolver.roster[:] = False
 
     def changed(self) -> None:
         """The roster, a session, or who left is another now."""
@@ -71,7 +73,7 @@ class Members:
 
     def counts(self, site: int) -> bool:
         """Is the site on the roster?"""
-        roster = self._books.roster
+        roster = self._resolver.roster
         return site < len(roster) and bool(roster[site])
 
     def may_count(self, site: int) -> bool:
@@ -83,7 +85,7 @@ class Members:
         """The sites that count."""
         if self._known != self.version:
             self._known = self.version
-            self._roster = tuple(np.flatnonzero(self._books.roster).tolist())
+            self._roster = tuple(np.flatnonzero(self._resolver.roster).tolist())
         return self._roster
 
     @property
@@ -209,6 +211,6 @@ class Members:
         self.before = ()
 
     def _set(self, members: list[int]) -> None:
-        self._books.roster[:] = False
-        self._books.roster[members] = True
+        self._resolver.roster[:] = False
+        self._resolver.roster[members] = True
         self.changed()

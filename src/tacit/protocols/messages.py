@@ -14,7 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from tacit.protocols.topico import Candidates
+from tacit.protocols.topico import Candidates, Circular, Nomination
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.vocabulary import FloatArray, IntArray
 
@@ -247,11 +247,15 @@ Message = (
     | Showing
     | Ranking
     | Candidates
+    | Nomination
+    | Circular
 )
 
 
 def checks_again(message: Message) -> bool:
     """Must the site that hears this check its pane once more?"""
-    return isinstance(message, Broadcast) or (
-        isinstance(message, NewEstimate) and message.centres is not Centres.VECTOR
+    return (
+        isinstance(message, Broadcast)
+        or (isinstance(message, NewEstimate) and message.centres is not Centres.VECTOR)
+        or (isinstance(message, Ranking | Circular) and message.again)
     )

@@ -17,9 +17,6 @@ first that all hold (for a backlog: the newest); panes in between are never publ
 
 from __future__ import annotations
 
-import numpy as np
-
-from tacit.protocols.books import spelled_out
 from tacit.protocols.members import NEVER, Seen
 from tacit.protocols.messages import (
     Fit,
@@ -30,12 +27,13 @@ from tacit.protocols.messages import (
     Message,
     Reply,
     Report,
-    Rows,
     checks_again,
 )
-from tacit.protocols.tenure import TRANSITIONS, Estate, Phase, Tenure
-from tacit.protocols.threshold import next_version
-from tacit.vocabulary import Answer, ProtocolError, State
+from tacit.protocols.resolver import Estate, next_version
+from tacit.protocols.tenure import TRANSITIONS, Phase, Tenure
+from tacit.protocols.topico import Nomination
+from tacit.protocols.topk.messages import Challenge, Showing
+from tacit.vocabulary import ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
@@ -64,11 +62,11 @@ class Settlement(Tenure):
                 out += self._heartbeat(message, now)
             case Heartbeat():  # it thinks that it counts, but its hello was lost: let it say it again
                 out.append(Leave(message.site, self._members.left.get(message.site, 0)))
-            case Report() if message.site in self._members.seen:
+            case Report() | Challenge() | Nomination() if message.site in self._members.seen:
                 out += self._report(message, now)
-            case Reply() if message.site in self._members.seen:
+            case Reply() | Showing() if message.site in self._members.seen:
                 self._hear(message.site, now)
-                self.resolver.books.check(message.rows, may_be_empty=True)
+                self.resolver.check(message)
                 out += self._resolved(self.resolver.receive(message), now)
             case Fit() if message.site in self._members.seen:
                 self._hear(message.site, now)
@@ -191,11 +189,9 @@ class Settlement(Tenure):
         self._abandon()
         self._recollect = True
 
-    def _report(self, report: Report, now: float) -> list[Message]:
+    def _report(self, report: Report | Challenge | Nomination, now: float) -> list[Message]:
         self._hear(report.site, now)
-        self.resolver.books.check(report.rows)
-        if self.resolver.books.template and report.known <= report.rows.groups[-1]:
-            raise ProtocolError(f"site {report.site} reported a group whose number it does not know")
+        self.resolver.check(report)
         seen = self._members.seen[report.site]
         if not self._members.counts(report.site):
             return []
@@ -229,10 +225,11 @@ class Settlement(Tenure):
         """Forget the collection or resolution under way; what it was for is begun again."""
         if self.phase not in (Phase.COLLECTING, Phase.RESOLVING):
             return
-        self.resolver.abandon()
+        anew = self.resolver.abandon()
         if self.phase is Phase.COLLECTING:
             self._members.withdraw()
-            self._recollect = True
+            anew = True
+        self._recollect = self._recollect or anew
         self._become("a member cannot answer")
 
     def _settle(self, now: float) -> list[Message]:
@@ -261,7 +258,7 @@ class Settlement(Tenure):
         self.resolver.available[gathered.able] = True
         self._doubtful = set(self.stale)
         self._become("every member holds the pane")
-        return list(self.resolver.collect_all(self._pane))
+        return self._resolved(self.resolver.collect_all(self._pane), now)
 
     def _next_pane(self, now: float) -> list[Message] | None:
         known, pane = self._members, self.settled + 1
@@ -278,14 +275,12 @@ class Settlement(Tenure):
             self._newest = late
             self._become("the roster changes or the backlog is long")
             return []
-        reports = [
-            (site, self._reported(seen.report)) for site, seen in live if seen.report and seen.report.pane == pane
-        ]
+        reports = [(site, seen.report) for site, seen in live if seen.reports(pane)]
         if not reports or any(seen.silent < pane and not seen.reports(pane) for _, seen in live):
             return None
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
-        messages = self.resolver.start(pane, reports)
+        messages = self.resolver.resolve(pane, reports)
         if not messages and not self.resolver.awaited:  # recentring: who reported needs no answer
             for site, _ in reports:
                 known.seen[site].silent, known.seen[site].report = pane, None
@@ -293,13 +288,6 @@ class Settlement(Tenure):
             self._publish(pane, pane, {*self.stale, *self._doubtful})
             return []
         return self._resolved(messages, now)
-
-    def _reported(self, report: Report) -> Rows:
-        """What a site reported, spelled out for groups of whose numbers it did not know."""
-        count, rows = len(self.resolver.zones.answer), report.rows
-        if not self.resolver.books.template or rows.groups[0] != 0 or report.known >= count:
-            return rows
-        return spelled_out(rows, np.arange(report.known, count))
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:
         """What the resolver said; unless it still waits for replies, its pane is done."""
@@ -317,6 +305,8 @@ class Settlement(Tenure):
             self._expected = 1
             self._members.let_go()
             self._become("the last awaited reply")
+            if not done:  # the pane is checked again; those before it are never published
+                self.settled = max(self.settled, self._pane - 1)
         else:
             self._become("the resolver has ended")
         if done:
@@ -325,8 +315,6 @@ class Settlement(Tenure):
 
     def _publish(self, first: int, pane: int, stale: set[int]) -> None:
         """Say the answer of panes ``first`` to ``pane``. A site that was stale at any moment of it makes it stale."""
-        zones = self.resolver.zones
         state = State.STALE if stale else State.VALID
-        sides, estimates = zones.answer.astype(np.int64), zones.estimate.copy()
-        self.published.append(Answer(pane, state, sides, estimates, self.roster, tuple(sorted(stale)), first))
+        self.published.append(self.resolver.answer(pane, state, self.roster, tuple(sorted(stale)), first))
         self.settled = pane

@@ -4,10 +4,7 @@ The site keeps its vectors of the panes that are not settled yet, checks each cl
 holds, and is silent while the drift stays inside. On the first violating pane it reports that pane's vector and stops
 claiming anything later, until a zone of a newer version arrives; then it checks again from that zone's pane on. It
 answers requests as of the pane they name. A site that recentres (centres.py) goes on by itself when its report was
-taken. What it holds of zones is a cache: after a crash it says hello and is sent a snapshot.
-
-Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, the report it is
-blocked by, and leave until the coordinator has said it back.
+taken. What it holds of zones is a cache: after a crash it says hello and is sent a snapshot. Claims are in claims.py.
 
 Groups may appear while the watch runs (``grow_groups``). One that nobody has told the coordinator of is 0 everywhere as
 far as the coordinator knows, and the site checks it against the zone around 0 like any other: a rare key costs nothing.
@@ -23,20 +20,18 @@ in order, it is so for everybody at the same place of what was said.
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 
 import numpy as np
 
 from tacit.functions.monitor import Monitor
 from tacit.protocols.books import estimate_of
+from tacit.protocols.claims import Claimant
 from tacit.protocols.holdings import Holdings
 from tacit.protocols.messages import (
     AdjustSlack,
     Broadcast,
     Centres,
-    Heartbeat,
     HeartbeatAnswer,
-    Hello,
     Leave,
     Message,
     NewEstimate,
@@ -49,32 +44,13 @@ from tacit.protocols.messages import (
 from tacit.protocols.past import Past
 from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 
-__all__ = ["EPOCH", "TRANSITIONS", "Phase", "Site"]
+__all__ = ["EPOCH", "Site"]
 
 EPOCH = 1 << 16  # versions that a site that recentres may go through by itself, under one zone
 _NO_WEIGHTS = np.empty(0)
 
 
-class Phase(Enum):
-    """Where a site is: without a zone, checking panes against it, or outside of it and waiting."""
-
-    WAITING = "waiting"
-    CHECKING = "checking"
-    BLOCKED = "blocked"
-
-
-TRANSITIONS: dict[tuple[Phase, str], tuple[Phase, ...]] = {
-    (Phase.WAITING, "a zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
-    (Phase.CHECKING, "a pane inside the zone"): (Phase.CHECKING,),
-    (Phase.CHECKING, "a pane outside the zone"): (Phase.BLOCKED,),
-    (Phase.CHECKING, "a newer zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
-    (Phase.BLOCKED, "a newer zone or a snapshot"): (Phase.CHECKING, Phase.BLOCKED),
-    (Phase.CHECKING, "a crash"): (Phase.WAITING,),
-    (Phase.BLOCKED, "a crash"): (Phase.WAITING,),
-}
-
-
-class Site(Holdings):
+class Site(Holdings, Claimant[Report]):
     """Pure machine: panes and messages in, messages out. The vectors are durable, the zone is not."""
 
     def __init__(
@@ -91,27 +67,19 @@ class Site(Holdings):
         recentres: bool = False,
         fits: int = 0,
     ) -> None:
-        super().__init__(monitor, groups, weighted=weighted, template=template)
-        self.site = site
+        Holdings.__init__(self, monitor, groups, weighted=weighted, template=template)
         self.recentres = recentres
         self._epoch = EPOCH if recentres else 1  # of which the versions of zones are multiples (centres.py)
         self.fits = fits  # panes after which it looks whether zones still fit it; 0: zones are not fitted
         self._past = Past(site, fits) if fits else None
-        self.closed = begin - 1
-        self.settled = begin - 1
-        self.session = session
         self._history = history
-        self._reports = 0
-        self.forget_zone()
+        self.sites = 1
+        Claimant.__init__(self, site, begin=begin, session=session)
 
     def forget_zone(self) -> None:
         """A start: what a crash loses is the zone and any report under way. The vectors and ``session`` are durable."""
-        self.session += 1
-        self.leaving = self.left = False
-        self.version = 0
-        self.silent = self.settled
+        self._start_anew()
         self.sites = 1
-        self._blocked: Report | None = None
         self._everyone = None
         self._forget_groups()
 
@@ -157,20 +125,12 @@ class Site(Holdings):
         """The estimate (1, d) of group 0, and so of all groups without a number."""
         return self._zones.estimate[:1]
 
-    @property
-    def phase(self) -> Phase:
-        """WAITING without a zone, BLOCKED after a violation, else CHECKING."""
-        if self.version == 0:
-            return Phase.WAITING
-        return Phase.CHECKING if self._blocked is None else Phase.BLOCKED
-
     def close_pane(self, pane: int, sums: FloatArray, weights: FloatArray | None = None) -> tuple[Message, ...]:
         """The pane is complete and these are its window's sums, (groups, d); copied. Panes are closed in order.
 
         After a gap (the site was away) the older panes are forgotten: what is held has no holes.
         """
-        if pane <= self.closed:
-            raise ProtocolError(f"site {self.site} closed pane {pane} after pane {self.closed}")
+        self._next_closed(pane)
         if pane > self.closed + 1:
             self._vectors.clear()
         self._vectors[pane] = (sums.copy(), _NO_WEIGHTS if weights is None else weights.copy())
@@ -210,29 +170,9 @@ class Site(Holdings):
                     del self._vectors[pane]
                 if self.recentres and self._blocked is not None and self._blocked.pane <= self.settled:
                     return self._taken(self._blocked)
-            case Leave() if self.leaving and message.session == self.session:
-                self.left = True
-            case Leave() if not self.leaving and message.session < self.session:
-                return (self.hello(),)
+            case Leave():
+                return self._dismissed(message)
         return ()
-
-    def hello(self) -> Hello:
-        """The first words after a start or a crash."""
-        return Hello(self.site, self.session, min(self._vectors, default=self.closed + 1), self.closed)
-
-    def leave(self) -> tuple[Message, ...]:
-        """Leave for good. Go on with ``receive`` and ``heartbeat`` until ``left``."""
-        self.leaving = True
-        return (Leave(self.site, self.session),)
-
-    def heartbeat(self) -> tuple[Message, ...]:
-        """Said every so often: what is claimed, and again whatever may have been lost."""
-        if self.leaving:
-            return () if self.left else self.leave()
-        beat = Heartbeat(self.site, self._reports, self.closed, self.silent, self.version)
-        if self.version == 0:
-            return (self.hello(), beat)
-        return (beat,) if self._blocked is None else (beat, self._blocked)
 
     def drifts(self, pane: int) -> FloatArray:
         """u of every group at a pane, for checkers (ALGORITHMS.md, section 1, convexity)."""
@@ -343,24 +283,20 @@ class Site(Holdings):
                 self._zones.estimate[groups[zones[:, 0] != 0.0]] = 0.0
 
     def _zone_changed(self, version: int, pane: int) -> tuple[Message, ...]:
-        self.version, self.silent, self._blocked = version, pane, None
         self._keep_alike()
-        return self._go_on()
+        return super()._zone_changed(version, pane)
 
-    def _go_on(self) -> tuple[Message, ...]:
-        """Check the closed panes not claimed yet, in order, up to the first violation."""
-        while self.version > 0 and self._blocked is None and self.silent < self.closed:
-            pane = self.silent + 1
-            if pane not in self._vectors:
-                return (self.hello(),)
-            violated = self._violated(pane)
-            if len(violated):
-                self._reports += 1
-                rows = self._rows(pane, violated)
-                self._blocked = Report(self.site, self._reports, pane, self.version, rows)
-                return (*self._news(), self._blocked)
-            self.silent = pane
-        return ()
+    def _oldest(self) -> int:
+        return min(self._vectors, default=self.closed + 1)
+
+    def _holds(self, pane: int) -> bool:
+        return pane in self._vectors
+
+    def _violation(self, pane: int) -> Report | None:
+        violated = self._violated(pane)
+        if not len(violated):
+            return None
+        return Report(self.site, self._reports + 1, pane, self.version, self._rows(pane, violated))
 
     def _violated(self, pane: int) -> IntArray:
         """The groups whose ball is not proved to be on the answer's side."""

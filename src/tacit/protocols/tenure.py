@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
-from tacit.protocols.broadcast import Cascade
 from tacit.protocols.members import NEVER, Members, Seen
-from tacit.protocols.threshold import Balancer
-from tacit.vocabulary import Answer, FloatArray, State
+from tacit.protocols.resolver import Estate, Resolver
+from tacit.vocabulary import Answer, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Tenure"]
 
@@ -37,22 +33,12 @@ TRANSITIONS: dict[tuple[Phase, str], Phase] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Estate:
-    """Who counted, who left (in which session), and what was last collected: (sites, groups, d), (sites, groups)."""
-
-    roster: tuple[int, ...]
-    left: dict[int, int]
-    collected: FloatArray
-    weights: FloatArray
-
-
 class Tenure:
     """The state of a settlement, and what others ask of it between messages."""
 
     def __init__(
         self,
-        resolver: Balancer | Cascade,
+        resolver: Resolver,
         *,
         expected: int,
         begin: int = 0,
@@ -66,7 +52,7 @@ class Tenure:
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
-        self._members = Members(resolver.books)
+        self._members = Members(resolver)
         self._recollect = False
         self._newest = False  # collect at the newest pane, not at the next one
         self._pane = NEVER  # of the collection or resolution under way
@@ -81,7 +67,7 @@ class Tenure:
 
         Sites are given a lease to be heard of. What they claimed is forgotten; their heartbeats say it again.
         """
-        books, members = self.resolver.books, sorted(roster)
+        members = sorted(roster)
         self.settled, self._members.left = settled, dict(left)
         self.resolver.grow(members[-1] + 1 if members else 0)
         self._members.propose(members)
@@ -93,8 +79,7 @@ class Tenure:
                 self._members.leaving.add(site)
                 self._recollect = True
         if members:
-            groups = np.arange(len(self.resolver.zones.answer))
-            self.resolver.monitor.refresh(self.resolver.zones, groups, books.estimates(groups), make=False)
+            self.resolver.recompute()
             self._expected, self.phase = 1, Phase.SETTLING
             self.newest = max(self.newest, settled)
             if self.resolver.forgetful or not self.resolver.versions[members].all():  # or nobody holds a zone yet
@@ -106,19 +91,14 @@ class Tenure:
         Who counted goes on counting, with what was last collected of it, and is given a lease to be heard of; answers
         come when all who are there have been asked anew.
         """
-        books, members = self.resolver.books, list(estate.roster)
-        self.resolver.grow(len(estate.collected))
-        self.resolver.grow_groups(estate.collected.shape[1])
-        books.collected[: len(estate.collected), : estate.collected.shape[1]] = estate.collected
-        books.weights[: len(estate.weights), : estate.weights.shape[1]] = estate.weights
-        self.resolver.touched.update(members)
+        members = list(estate.roster)
+        self.resolver.inherit(estate)
         self.resume(self.settled, members, dict.fromkeys(members, -1), estate.left, now)
 
     @property
     def estate(self) -> Estate:
         """What a successor starts from."""
-        books = self.resolver.books
-        return Estate(self.standing, self.left, books.collected.copy(), books.weights.copy())
+        return self.resolver.estate(self.standing, self.left)
 
     @property
     def standing(self) -> tuple[int, ...]:

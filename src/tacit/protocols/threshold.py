@@ -30,10 +30,11 @@ from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
 from tacit.protocols.books import Books, spelled_out
 from tacit.protocols.messages import AdjustSlack, Fit, Message, NewEstimate, Reply, Request, Rows, Snapshot
 from tacit.protocols.policies import Policy
+from tacit.protocols.resolver import VectorResolver, next_version
 from tacit.protocols.spread import Spread
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
-__all__ = ["TRANSITIONS", "Balancer", "Phase", "next_version", "round_sizes"]
+__all__ = ["TRANSITIONS", "Balancer", "Phase", "round_sizes"]
 
 _EVERYTHING: IntArray = np.empty(0, dtype=np.int64)
 
@@ -96,7 +97,7 @@ class _Collection:
         self.awaited: dict[int, Request] = {}
 
 
-class Balancer:
+class Balancer(VectorResolver):
     """Resolves the violations of a pane. Messages in, messages out; knows nothing of clocks, leases or loss."""
 
     epoch = 1  # a zone that is told has a version that is the next multiple of this
@@ -158,9 +159,10 @@ class Balancer:
                 anew.append(wider)
         return tuple(anew)
 
-    def abandon(self) -> None:
+    def abandon(self) -> bool:
         """Forget the resolution under way; nothing it did so far has had an effect."""
         self._resolution = None
+        return False
 
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Resolve the violations of one pane, given by the sites that reported and what they reported."""
@@ -362,15 +364,6 @@ class Balancer:
                 messages.append(self.snapshot(site, pane))
         self.touched.update(everyone)
         return messages
-
-
-def next_version(version: int, epoch: int) -> int:
-    """The version of a zone that is told after one of this version.
-
-    >>> next_version(7, 1), next_version(7, 1 << 16)
-    (8, 65536)
-    """
-    return (version // epoch + 1) * epoch
 
 
 def round_sizes(members: IntArray, asked: IntArray) -> IntArray:

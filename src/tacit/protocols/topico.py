@@ -25,18 +25,41 @@ import numpy as np
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.keys import key_order
 
-__all__ = ["Candidates", "Peer", "candidates_of", "kendall_distance", "ranked"]
+__all__ = ["Candidates", "Circular", "Nomination", "Peer", "candidates_of", "kendall_distance", "ranked"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """A peer's candidates at a pane, with its counts: the first ``own`` are its own, the others are echoes."""
+    """A peer's candidates of a list at a pane, with its counts: the first ``own`` are its own, others are echoes."""
 
     site: int
     pane: int
     keys: tuple[str, ...]
     values: FloatArray
     own: int
+    list: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nomination:
+    """Live (rounds.py): a site's candidates of all its lists at the end of a pane, for all others."""
+
+    site: int
+    number: int
+    pane: int
+    version: int
+    candidates: tuple[Candidates, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Circular:
+    """Live: what the others nominated, to a site, which then goes on; ``again``: with this pane, else after it."""
+
+    site: int
+    version: int
+    pane: int
+    candidates: tuple[Candidates, ...]
+    again: bool = False
 
 
 def ranked(counts: Mapping[str, float], k: int) -> tuple[tuple[str, float], ...]:
@@ -49,8 +72,9 @@ def ranked(counts: Mapping[str, float], k: int) -> tuple[tuple[str, float], ...]
 
 
 def candidates_of(
-    site: int, pane: int, counts: Mapping[str, float], *, k: int, peers: int, threshold: float, echoed: Iterable[str]
-) -> Candidates:
+    site: int, pane: int, counts: Mapping[str, float], *, k: int, peers: int, threshold: float, echoed: Iterable[str],
+    name: str = "",
+) -> Candidates:  # fmt: skip
     """What a peer with these counts broadcasts."""
     order = ranked({key: count for key, count in counts.items() if count > 0}, len(counts))
     length = min(k, len(order))
@@ -58,7 +82,8 @@ def candidates_of(
         length += 1
     own = dict(order[:length])
     echo = {key: counts[key] for key in echoed if key not in own and counts.get(key, 0.0) > 0}
-    return Candidates(site, pane, (*own, *echo), np.array([*own.values(), *echo.values()], dtype=np.float64), len(own))
+    values = np.array([*own.values(), *echo.values()], dtype=np.float64)
+    return Candidates(site, pane, (*own, *echo), values, len(own), name)
 
 
 class Peer:
@@ -70,7 +95,7 @@ class Peer:
         self._pane = -1
         self._answer: tuple[tuple[str, float], ...] | None = ()
 
-    def disseminate(self, pane: int, counts: Mapping[str, float]) -> Candidates:
+    def disseminate(self, pane: int, counts: Mapping[str, float], name: str = "") -> Candidates:
         """The end of a period: what all others are to be sent. It counts for the peer itself, too."""
         self._pane, self._answer = max(self._pane, pane), None
         live = self._live()
@@ -79,7 +104,7 @@ class Peer:
         echoed = {key for each in live for key in each.keys[: each.own]}
         peers = len({each.site for each in live} | {self.site})
         made = candidates_of(
-            self.site, pane, counts, k=self.k, peers=peers, threshold=threshold, echoed=sorted(echoed)
+            self.site, pane, counts, k=self.k, peers=peers, threshold=threshold, echoed=sorted(echoed), name=name
         )  # fmt: skip
         self._known[self.site], self._answer = made, None
         return made

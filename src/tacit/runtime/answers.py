@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Track, comparisons
+from tacit.functions.goals import Comparison, Top, Track, comparisons
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
+from tacit.runtime.store import Write
 from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.calendar import iso_time
 
-__all__ = ["Said", "Teller", "guarantee_of", "label_of", "side_of"]
+__all__ = ["Said", "Teller", "alert_id", "guarantee_of", "label_of", "side_of"]
 
 _UNSAID = -1
 _TEMPLATE = ""  # the key of the group that stands, under GROUP BY EACH, for all without rows
@@ -49,6 +50,9 @@ class Teller:
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         self._nothing = float(self.values(nowhere)[0])
         self._of_nothing = Said(int(shape.monitor.answers(nowhere)[0]), self._nothing)
+        # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
+        tracks = isinstance(plan.goal, Track)
+        self.is_met_by_nothing = plan.grouping is not None and self._of_nothing.side == MET and not tracks
         self._side = array("q")  # what was last said, by the numbers of groups
         self._value = array("d")
 
@@ -91,6 +95,14 @@ class Teller:
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
 
+    def writes(self, changed: Mapping[str, tuple[int, Said]]) -> list[Write]:
+        """What is to be stored of what ``tell`` has changed."""
+        sql = "INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)"
+        return [
+            (sql, (self.lineage, pane, key, said.side, said.value if np.isfinite(said.value) else None))
+            for key, (pane, said) in changed.items()
+        ]
+
     def _tell_template(self, pane: int, now: Said, changed: dict[str, tuple[int, Said]]) -> None:
         """Of what all groups are without rows, it is remembered where a condition came to be met or ceased to be."""
         self._side[0], self._value[0] = now.side, now.value
@@ -114,10 +126,9 @@ class Teller:
         return np.flatnonzero(~same).tolist()
 
     def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:
-        text = json.dumps([self.lineage, self.plan.name, pane, key])
         tracks = isinstance(self.plan.goal, Track)
         return {
-            "id": hashlib.sha256(text.encode()).hexdigest()[:24],
+            "id": alert_id(self.lineage, self.plan.name, pane, key),
             "watch": self.plan.name,
             "at": iso_time((pane + 1) * self.pane_us),
             "pane": pane,
@@ -125,6 +136,11 @@ class Teller:
             "value": now.value if np.isfinite(now.value) else None,
             "group": None if self.plan.grouping is None else label_of(key),
         }
+
+
+def alert_id(lineage: int, watch: str, pane: int, key: str) -> str:
+    """The same for the same alert, however often it is raised."""
+    return hashlib.sha256(json.dumps([lineage, watch, pane, key]).encode()).hexdigest()[:24]
 
 
 def _same(a: float, b: float) -> bool:
@@ -156,7 +172,18 @@ def guarantee_of(plan: WatchPlan, shape: Shape | None) -> str:
     if shape is not None and not shape.monitor.sound:
         return "none: a function was declared unsound"
     goal = plan.goal
+    if isinstance(goal, Top):
+        return _guarantee_of_ranking(goal)
     if isinstance(goal, Track):
         return f"within {goal.within:g}{' percent' if goal.percent else ''} at every pane"
     margin = max(each.margin for each in comparisons(goal))
     return "right at every pane" if not margin else f"right at every pane, within the margin of {margin:g}"
+
+
+def _guarantee_of_ranking(goal: Top) -> str:
+    if goal.using == "topico":
+        return "an estimate, right once counts stand still for a few panes"
+    which = "largest" if goal.largest else "smallest"
+    within = f", within {goal.within:g}" if goal.within else ""
+    scores = "as last counted" if goal.ranked is None else f"within {goal.ranked:g}"
+    return f"the {goal.k} {which} at every pane{within}; their scores are {scores}"

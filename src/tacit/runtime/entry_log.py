@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.vocabulary import FloatArray, IntArray
+from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["EntryLog"]
 
@@ -20,15 +21,15 @@ class EntryLog:
         self.front = self.end = front  # positions of the first entry that is held, and after the last one
         self._shift = front  # the position of the arrays' first place
         self._at = np.empty(0, dtype=np.int64)
-        self._group = np.empty(0, dtype=np.int64)
-        self._rows = np.empty(0, dtype=np.int64)
+        self._group = np.empty(0, dtype=np.int32)  # there may be tens of millions of entries
+        self._rows = np.empty(0, dtype=np.int32)
         self._values = np.empty((0, dimension))
 
     def append(self, at: IntArray, group: IntArray, rows: IntArray, values: FloatArray) -> None:
         """Further entries, none before the last one."""
         end = self.end + len(at)
         if end - self._shift > len(self._at):
-            self._make_room(2 * (end - self.front))
+            self._make_room(end - self.front)
         where = slice(self.end - self._shift, end - self._shift)
         self._at[where], self._group[where], self._rows[where], self._values[where] = at, group, rows, values
         self.end = end
@@ -37,7 +38,7 @@ class EntryLog:
         """Forget the entries before a position."""
         self.front = max(self.front, min(position, self.end))
         if self.front - self._shift > 1024 and 4 * (self.end - self.front) < len(self._at):
-            self._make_room(2 * (self.end - self.front))
+            self._make_room(self.end - self.front)
 
     def find(self, at: IntArray) -> IntArray:
         """The position of the first held entry that is not before each ``at``."""
@@ -48,17 +49,18 @@ class EntryLog:
         """``at`` of the entries lo:hi."""
         return self._at[lo - self._shift : hi - self._shift]
 
-    def entries(self, lo: int, hi: int) -> tuple[IntArray, FloatArray]:
+    def entries(self, lo: int, hi: int) -> tuple[AnyArray, FloatArray]:
         """Groups and values of the entries lo:hi."""
         where = slice(lo - self._shift, hi - self._shift)
         return self._group[where], self._values[where]
 
-    def rows(self, lo: int, hi: int) -> IntArray:
+    def rows(self, lo: int, hi: int) -> AnyArray:
         """How many rows each of the entries lo:hi stands for."""
         return self._rows[lo - self._shift : hi - self._shift]
 
-    def _make_room(self, capacity: int) -> None:
-        capacity = max(capacity, 64)
+    def _make_room(self, entries: int) -> None:
+        """For so many entries, and half as many that will come."""
+        capacity = entries + max(entries // 2, 64)
         held = slice(self.front - self._shift, self.end - self._shift)
         size = self.end - self.front
         for name in ("_at", "_group", "_rows", "_values"):

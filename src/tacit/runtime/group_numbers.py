@@ -1,4 +1,4 @@
-"""The groups of a watch at a site, numbered in the order in which they were first seen here."""
+"""The groups of a watch at a site, numbered in the order in which they were first seen here. There may be millions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from tacit.protocols.topk.key_table import KeyTable
 from tacit.runtime.blobs import Pieces, pack_record, unpack_record
 from tacit.vocabulary import IntArray, ProtocolError
 
@@ -19,8 +20,7 @@ class GroupNumbers:
     """Keys and their numbers; each save writes the new keys only."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        self.keys: list[str] = []
-        self._numbers: dict[str, int] = {}
+        self.keys = KeyTable()
         self._saved = self._handed = 0
         self.number(keys)
 
@@ -28,15 +28,10 @@ class GroupNumbers:
         """The numbers of keys, which get one if they have none.
 
         >>> groups = GroupNumbers(["b"])
-        >>> groups.number(["a", "b"]), groups.keys
+        >>> groups.number(["a", "b"]), groups.keys[:]
         ([1, 0], ['b', 'a'])
         """
-        numbers = []
-        for key in keys:
-            number = self._numbers.setdefault(key, len(self.keys))
-            if number == len(self.keys):
-                self.keys.append(key)
-            numbers.append(number)
+        numbers: list[int] = self.keys.number(list(keys)).tolist()
         return numbers
 
     def local(self, group: IntArray, keys: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
@@ -44,7 +39,8 @@ class GroupNumbers:
         used = np.unique(group)
         before = len(self.keys)
         numbers = np.zeros(len(keys), dtype=np.int64)
-        numbers[used] = self.number(keys[index] for index in used.tolist())
+        whole = len(used) == len(keys)
+        numbers[used] = self.keys.number(keys if whole else [keys[index] for index in used.tolist()])
         return numbers[group], tuple(self.keys[before:])
 
     def hand_over(self, pieces: Pieces) -> None:

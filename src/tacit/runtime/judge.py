@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Track
+from tacit.functions.goals import Comparison, Top, Track
 from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.runtime.answers import label_of, side_of
+from tacit.runtime.rank_judge import PublishedLists, true_lists
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET, NOT_MET
@@ -87,6 +88,8 @@ class Judge:
         self, store: Store, number: int, lineage: int, text: str, protocol: str, centres: bytes, units: bytes
     ) -> Verdict:
         plan = parse_watch(text)
+        if isinstance(plan.goal, Top):
+            return self._judge_ranking(store, number, lineage, plan.name, plan.goal)
         shape = shape_of(plan, Measure(unpack(centres), unpack(units)), zone_kind(plan, protocol))
         said = _Said(store, lineage, shape, by_member=isinstance(plan.grouping, ByMember))
         wrong: list[str] = []
@@ -110,6 +113,27 @@ class Judge:
         named = [(pane, label_of(key) if grouped else "", side_of(plan, MET if met else NOT_MET))
                  for pane, key, met in crossings]  # fmt: skip
         return Verdict(plan.name, judged, tuple(wrong), len(crossings), len(alerts), tuple(_untold(named, told)))
+
+    def _judge_ranking(self, store: Store, number: int, lineage: int, name: str, goal: Top) -> Verdict:
+        """Of a ranking it is judged that the sets are right; every change of them is an alert by itself."""
+        published, judged = PublishedLists(store, lineage, goal), 0
+        wrong: list[str] = []
+        spans = store.all("SELECT first, last, state, roster FROM spans WHERE watch = ? ORDER BY first", (number,))
+        for first, last, state, roster in spans:
+            promised = state in ("valid", "filling") and goal.using != "topico"
+            for pane in range(first, last + 1) if promised else ():
+                held, sites = self._held[number].get(pane, {}), json.loads(roster)
+                if any(site not in held for site in sites):
+                    continue
+                judged += 1
+                known = [(site, held[site]) for site in sites]
+                truth = true_lists(
+                    [(scores, rows, self._keys[number, site][:many]) for site, (scores, rows, many) in known
+                     if rows is not None], goal.per,
+                )  # fmt: skip
+                wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, truth)]
+        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (name,)) or (0,)
+        return Verdict(name, judged, tuple(wrong), 0, alerts[0])
 
     def _truth(
         self, number: int, pane: int, roster: Sequence[int], shape: Shape, by_member: bool

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.protocols.broadcast import Cascade
 from tacit.protocols.policies import LeastRecentlyUsed
-from tacit.protocols.settlement import Estate, Settlement
+from tacit.protocols.resolver import Estate, Resolver, VectorResolver
+from tacit.protocols.settlement import Settlement
 from tacit.protocols.threshold import Balancer
 from tacit.runtime.store import Write, pack, unpack
 from tacit.vocabulary.arrays import AnyArray, FloatArray
@@ -52,16 +52,18 @@ class KeptBooks:
             members = (settlement.standing, settlement.sessions, settlement.left)
             who = (*map(json.dumps, members), self._number)
             writes.append(("UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?", who))
-        books = resolver.books
-        for site in sorted(resolver.touched):
-            known = recency is not None and site < len(recency.used)
-            used = pack(recency.used[site]) if recency is not None and known else None
-            vectors = (pack(books.collected[site]), pack(books.weights[site]), pack(books.slack[site]))
-            writes.append((_BOOKS, (self._number, site, *vectors, used)))
+        if isinstance(resolver, VectorResolver):
+            writes += [self._book_write(resolver, site, recency) for site in sorted(resolver.touched)]
         resolver.touched.clear()
         return writes + self._zone_writes(resolver)
 
-    def _zone_writes(self, resolver: Balancer | Cascade) -> list[Write]:
+    def _book_write(self, resolver: VectorResolver, site: int, recency: LeastRecentlyUsed | None) -> Write:
+        books = resolver.books
+        used = pack(recency.used[site]) if recency is not None and site < len(recency.used) else None
+        vectors = (pack(books.collected[site]), pack(books.weights[site]), pack(books.slack[site]))
+        return _BOOKS, (self._number, site, *vectors, used)
+
+    def _zone_writes(self, resolver: Resolver) -> list[Write]:
         """The convex zones that sites hold: a coordinator that starts again must hold the very same."""
         if not isinstance(resolver, Balancer) or not resolver.monitor.convex or resolver.full_syncs == self._zones:
             return []
@@ -76,7 +78,7 @@ class KeptBooks:
         writes = self._group_writes(keys)
         who = (json.dumps(estate.roster), json.dumps(estate.left), self._number)
         writes.append(("UPDATE watches SET roster = ?, gone = ? WHERE number = ?", who))
-        for site in estate.roster:
+        for site in estate.roster if estate.collected.size else ():
             collected, weights = estate.collected[site], estate.weights[site]
             vectors = (pack(collected), pack(weights), pack(np.zeros_like(collected)))
             writes.append((_BOOKS, (self._number, site, *vectors, None)))
@@ -93,6 +95,8 @@ def stored_estate(row: Mapping[str, Any], books: StoredBooks, *, template: bool 
     roster = json.loads(row["roster"])
     if not roster:
         return None
+    if not books:  # of a ranking nothing is kept but who counted
+        return Estate(tuple(roster), _by_site(row["gone"]), np.zeros((max(roster) + 1, 0, 0)), np.zeros((1, 0)))
     known = {site: (unpack(books[site][0]), unpack(books[site][1])) for site in roster}
     groups = max(len(collected) for collected, _ in known.values())
     dimension = next(iter(known.values()))[0].shape[1]
@@ -111,6 +115,7 @@ def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, n
     resolver.versions[: len(versions)] = versions
     policy = getattr(resolver, "policy", None)
     for site, (collected, weights, slack, used) in books.items():
+        assert isinstance(resolver, VectorResolver)
         known = unpack(collected)
         groups, template = len(known), resolver.books.template
         resolver.books.collected[site, :groups] = known

@@ -14,28 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from tacit.functions.goals import Track
+from tacit.functions.goals import Top
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import Shape, shape_of, zone_kind
-from tacit.protocols.books import Books
-from tacit.protocols.broadcast import Cascade
-from tacit.protocols.centres import Recentrer
-from tacit.protocols.fitted import Fitter
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
-from tacit.protocols.policies import LeastRecentlyUsed
-from tacit.protocols.settlement import Estate, Phase, Settlement
-from tacit.protocols.threshold import Balancer
-from tacit.runtime.answers import Said, Teller
+from tacit.protocols.resolver import Estate, Resolver
+from tacit.protocols.settlement import Phase, Settlement
+from tacit.runtime.answers import Teller
 from tacit.runtime.checks import check_offer, check_panes, pane_max
 from tacit.runtime.kept_books import KeptBooks, StoredBooks, resume, stored_estate
 from tacit.runtime.pane_length import pane_length
+from tacit.runtime.rank_teller import RankTeller
+from tacit.runtime.resolvers import ranker_of, vector_resolver
 from tacit.runtime.spans import Spans
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack
 from tacit.runtime.tuning import Tuning
 from tacit.vocabulary import Answer, IntArray, ProtocolError, State
-from tacit.vocabulary.answers import MET
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
 from tacit.wire.frames import key_runs
 
@@ -66,7 +62,7 @@ class KeptWatch:
         status: str = "running",
         measure: Measure | None = None,
         begin: int | None = None,
-        said: dict[str, Said] | None = None,
+        said: dict[str, Any] | None = None,
         keys: Sequence[str] = (),
         estate: Estate | None = None,
     ) -> None:
@@ -92,11 +88,12 @@ class KeptWatch:
         self._given_keys = len(keys)
         self.settlement: Settlement | None = None
         self.shape: Shape | None = None
-        self.teller: Teller | None = None
+        self.teller: Teller | RankTeller | None = None
+        self.ranks = isinstance(plan.goal, Top)
         self.alerts: list[dict[str, Any]] = []  # raised since they were last taken
         self.answered: Answer | None = None
         self.news = False  # something to show has changed since it was last looked at
-        self._said = {} if said is None else said
+        self._said: dict[str, Any] = {} if said is None else said
         self._numbers = {key: number for number, key in enumerate(self.keys)}
         # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it; so it
         # is under GROUP BY EACH, where every group has a value before its first row.
@@ -158,7 +155,14 @@ class KeptWatch:
         if getattr(message, "site", site) != site:
             raise ProtocolError(f"site {site} speaks in the name of site {getattr(message, 'site', None)}")
         self._check_groups(message)
-        return self._after(self.settlement.receive(message, now))
+        out = self._after(self.settlement.receive(message, now))
+        if getattr(self.settlement.resolver, "objects", 0) > GROUPS_MAX:
+            self.fail(
+                f"more than {GROUPS_MAX:,} groups have come near the head of its lists; DROP WATCH {self.plan.name},"
+                " and group by something coarser or narrow it down with WHERE"
+            )
+            return []
+        return out
 
     def beat(self, site: int, number: int, closed: int, silent: int, version: int, now: float) -> list[Outbound]:
         """A heartbeat that came with those of other watches; its answer goes with theirs."""
@@ -243,8 +247,8 @@ class KeptWatch:
         return "failed" if self.problem else self.state.value
 
     @property
-    def said(self) -> dict[str, Said]:
-        """What was last said of each group."""
+    def said(self) -> dict[str, Any]:
+        """What was last said of each group (``Said``), or the lists of a ranking (``Lists``)."""
         return self._said
 
     @property
@@ -262,31 +266,22 @@ class KeptWatch:
     def _begin(self, expected: int) -> None:
         assert self.measure is not None
         assert self.begin is not None
-        shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.plan, self.protocol))
-        monitor, groups = shape.monitor, len(self.keys)
-        nowhere = np.nan if shape.form.weighted else 0.0
-        books = Books(0, groups, monitor.dimension, weighted=shape.form.weighted, template=self.by_member)
-        zones = monitor.grown(monitor.zones(0), groups, nowhere)
-        resolver: Balancer | Cascade
-        if self.protocol == "broadcast":
-            resolver = Cascade(monitor, zones, books)
-        elif self.protocol == "recentre":
-            resolver = Recentrer(monitor, zones, books, LeastRecentlyUsed(0, groups))
-        elif self.protocol == "fitted":
-            resolver = Fitter(monitor, zones, books, LeastRecentlyUsed(0, groups))
+        resolver: Resolver
+        if self.ranks:
+            resolver = ranker_of(self.plan)
+            self.teller = RankTeller(self.plan, self.lineage, self.pane_us, self._said)
         else:
-            resolver = Balancer(monitor, zones, books, LeastRecentlyUsed(0, groups))
+            shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.plan, self.protocol))
+            resolver = vector_resolver(shape, self.protocol, len(self.keys), template=self.by_member)
+            self.teller = Teller(self.plan, shape, self.lineage, self.pane_us, self._said)
+            if self.teller.is_met_by_nothing or self.by_member:
+                self._there_from = {}
         resolver.requests = self._start << 32  # a reply to a request of an earlier life answers nothing of this one
         tuning = self.tuning
         self.settlement = Settlement(
             resolver, expected=expected, begin=self.begin, lease=tuning.lease, resend=tuning.resend,
             backlog=tuning.backlog,
         )  # fmt: skip
-        self.teller = Teller(self.plan, shape, self.lineage, self.pane_us, self._said)
-        nothing = monitor.answers(np.full((1, monitor.dimension), nowhere))[0]
-        met = self.plan.grouping is not None and nothing == MET and not isinstance(self.plan.goal, Track)
-        if met or self.by_member:
-            self._there_from = {}
 
     def _after(self, messages: tuple[Message, ...]) -> list[Outbound]:
         """Messages with their addresses; before one that names groups, what these are called."""
@@ -295,7 +290,7 @@ class KeptWatch:
         assert settlement is not None
         for message in messages:
             site = message.site
-            if self.plan.grouping is not None and not isinstance(message, HeartbeatAnswer):
+            if self.plan.grouping is not None and not self.ranks and not isinstance(message, HeartbeatAnswer):
                 out += self._tell_numbers(site)
             out.append((site, message))
             if isinstance(message, HeartbeatAnswer) and settlement.newest > NEVER:
@@ -317,7 +312,7 @@ class KeptWatch:
 
     def _number(self, site: int, keys: Sequence[str]) -> list[Outbound] | None:
         """Give numbers to groups, and say what others must then be asked anew; None when the watch ends of it."""
-        if self.plan.grouping is None:
+        if self.plan.grouping is None or self.ranks:
             raise ProtocolError(f"site {site} names groups of a watch that has none")
         for key in keys:
             if key not in self._numbers:
@@ -379,13 +374,13 @@ class KeptWatch:
     def _publish(self, answer: Answer) -> None:
         assert self.teller is not None
         self.answered, self.news = answer, True
-        changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
         first = answer.pane if answer.first is None else answer.first
-        for key, (pane, said) in changed.items():
-            value = said.value if np.isfinite(said.value) else None
-            self._writes.append(
-                ("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)", (self.lineage, pane, key, said.side, value))
-            )
+        if isinstance(self.teller, RankTeller):
+            writes, alerts = self.teller.tell(answer)
+            self._writes += writes
+        else:
+            changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
+            self._writes += self.teller.writes(changed)
         self.alerts += alerts
         state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
         self._writes.append(self._spans.write(answer, state))
@@ -400,7 +395,5 @@ class KeptWatch:
             return
         resume(settlement, row, books, now)
         if settlement.roster:
-            zones = settlement.resolver.zones
-            self.answered = Answer(
-                settlement.settled, State.VALID, zones.answer.astype(np.int64), zones.estimate.copy(), settlement.roster
-            )
+            pane = settlement.settled
+            self.answered = settlement.resolver.answer(pane, State.VALID, settlement.roster, (), pane)

@@ -8,8 +8,9 @@ looked at yet, and keeps the rows of the others in its windows, so every pane ge
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from tacit.protocols.site import Site
+from tacit.protocols.claims import Claimant
 from tacit.runtime.window_keeper import WindowKeeper
 
 __all__ = ["AHEAD", "LEAP", "paced"]
@@ -20,7 +21,9 @@ LEAP = 1_000_000
 """More panes than this are not walked through one by one: a row has a wrong time, or nothing happened for years."""
 
 
-def paced(keeper: WindowKeeper, machines: Sequence[Site | None], reached_us: int, kept: int) -> tuple[int, bool]:
+def paced(
+    keeper: WindowKeeper, machines: Sequence[Claimant[Any] | None], reached_us: int, kept: int
+) -> tuple[int, bool]:
     """The watermark for now, and whether it holds panes back; ``kept`` are the panes that nobody settled.
 
     ``machines`` are those of the watches on these windows; None is a watch that has not begun.

@@ -37,8 +37,10 @@ class PaneKeeper(WindowKeeper):
 
     sub_us: int
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
-        super().__init__(window, dimension, keys, template=template)
+    def __init__(
+        self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False, sparse: bool = False
+    ) -> None:
+        super().__init__(window, dimension, keys, template=template, sparse=sparse)
         self.sub_us = _sub_us(window, self.pane_us)
         length = int(window.duration_us or 0)
         rest = length % self.pane_us if window.kind == "time" else 0

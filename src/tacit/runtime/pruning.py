@@ -15,6 +15,11 @@ _OVERTAKEN = (
     " WHERE later.lineage = changes.lineage AND later.key = changes.key AND later.pane > changes.pane"
     " AND later.pane <= ?)"
 )
+_OVERTAKEN_LISTS = (
+    "DELETE FROM rankings WHERE lineage = ? AND pane < ? AND EXISTS (SELECT 1 FROM rankings AS later"
+    " WHERE later.lineage = rankings.lineage AND later.list = rankings.list AND later.pane > rankings.pane"
+    " AND later.pane <= ?)"
+)
 _OLD_ALERTS = (
     "DELETE FROM alerts WHERE json_extract(document, '$.raised') < ? AND id NOT IN (SELECT id FROM deliveries)"
 )
@@ -23,6 +28,7 @@ _GONE = f"SELECT lineage FROM watches GROUP BY lineage HAVING SUM(number NOT IN 
 _LONG_DROPPED = (
     f"DELETE FROM spans WHERE watch IN ({_ENDED})",
     f"DELETE FROM changes WHERE lineage IN ({_GONE})",
+    f"DELETE FROM rankings WHERE lineage IN ({_GONE})",
     f"DELETE FROM counts WHERE lineage IN ({_GONE})",
     f"DELETE FROM ledger WHERE watch IN ({_GONE})",
     # The greatest number stays: none is ever given again.
@@ -41,7 +47,8 @@ def pruning(watches: Iterable[KeptWatch], wall: float, keep_s: float) -> list[Wr
             continue
         oldest = watch.settlement.settled - int(keep_s * 1e6) // watch.pane_us
         writes.append(("DELETE FROM spans WHERE watch = ? AND last < ?", (watch.number, oldest)))
-        writes.append((_OVERTAKEN, (watch.lineage, oldest, oldest)))
+        for overtaken in (_OVERTAKEN, _OVERTAKEN_LISTS):
+            writes.append((overtaken, (watch.lineage, oldest, oldest)))
     before = wall - keep_s
     writes.append((_OLD_ALERTS, (datetime.fromtimestamp(before, UTC).isoformat(),)))
     writes.append(("DELETE FROM set_aside WHERE id NOT IN (SELECT id FROM alerts)", ()))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tacit.functions.goals import Top
 from tacit.language.altering import altered
 from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
@@ -118,8 +117,6 @@ class _Stage:
         return plan, status
 
     def _create(self, plan: WatchPlan) -> None:
-        if isinstance(plan.goal, Top):
-            raise SentenceError("rankings are replayed in this version, not watched live", hint="run tacit replay")
         if plan.name.casefold() in self._watches:
             raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
         for site, tables in self._tables.items():

@@ -6,6 +6,8 @@ Most of these wait for something that takes longer than a heartbeat, and a thous
 from __future__ import annotations
 
 from tacit.protocols.messages import Hello, Message, Report
+from tacit.protocols.topico import Nomination
+from tacit.protocols.topk.messages import Challenge
 
 __all__ = ["Repeats"]
 
@@ -27,7 +29,7 @@ class Repeats:
     def lately(self, message: Message, now_us: int, lease_s: float) -> bool:
         """Was just this said less than a part of a lease ago? If not, it is said now."""
         match message:
-            case Report():
+            case Report() | Challenge() | Nomination():
                 mark: tuple[int, ...] = (message.number, message.version)
             case Hello():
                 mark = (message.session, message.oldest)

@@ -10,9 +10,13 @@ import numpy as np
 from tacit.functions.goals import Track
 from tacit.functions.zone_rows import chosen_kind
 from tacit.language.explain import explain_text
+from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
+from tacit.protocols.rounds import Exchange
 from tacit.protocols.threshold import Balancer
+from tacit.protocols.topk.ranker import Ranker
 from tacit.runtime.answers import guarantee_of, label_of, side_of
+from tacit.runtime.rank_teller import list_rows
 from tacit.runtime.starting import missing_sites
 from tacit.runtime.store import Store
 from tacit.vocabulary.calendar import iso_time
@@ -53,10 +57,11 @@ def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> di
 def explained(watch: KeptWatch) -> str:
     """EXPLAIN WATCH of one that runs: the plan, how it is kept, and the zones that its sites hold."""
     lines = [explain_text(watch.plan), f"  protocol    {watch.protocol}"]
-    settlement = watch.settlement
-    if settlement is None or not len(settlement.resolver.zones.answer):
+    resolver = None if watch.settlement is None else watch.settlement.resolver
+    if isinstance(resolver, Ranker | Exchange):
+        return "\n".join([*lines, f"  lists now   {resolver.words()}"])
+    if not isinstance(resolver, Balancer | Cascade) or not len(resolver.zones.answer):
         return "\n".join([*lines, "  zones now   none yet"])
-    resolver = settlement.resolver
     made = ", ".join(resolver.monitor.kinds)
     if isinstance(resolver, Recentrer):
         return "\n".join([*lines, f"  zones now   {resolver.words(0)} (made so far: {made})"])
@@ -103,6 +108,8 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
 def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
     if watch.answered is None:
         return []
+    if watch.ranks:
+        return list_rows(watch.plan, watch.said, GROUPS_SHOWN)
     tracks = isinstance(watch.plan.goal, Track)
     rows = []
     spoken_of = [(key, said) for key, said in watch.said.items() if key or not watch.by_member]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from tacit.functions.goals import Top
 from tacit.language.sentence import parse_watch
 from tacit.runtime.answers import Said
 from tacit.runtime.guarded import fail
 from tacit.runtime.kept_watch import KeptWatch, Tuning
+from tacit.runtime.rank_teller import Lists
 from tacit.runtime.store import Store, unpack
 from tacit.wire.control import Counts, Measure
 
@@ -20,10 +23,10 @@ def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now:
     """The watch of this row. One whose books cannot be read has failed and says so; others are kept."""
     number, lineage = row["number"], row["lineage"]
     measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
-    rows = store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
-    said = {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+    plan = parse_watch(row["text"])
+    said = _lists(store, lineage) if isinstance(plan.goal, Top) else _values(store, lineage)
     watch = KeptWatch(
-        number, parse_watch(row["text"]), protocol=row["protocol"], created=now, tuning=tuning, start=start,
+        number, plan, protocol=row["protocol"], created=now, tuning=tuning, start=start,
         lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,
         keys=[key for (key,) in store.all(_KEYS, (number,))],
     )  # fmt: skip
@@ -36,3 +39,13 @@ def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now:
     except Exception as error:
         fail(watch, error)
     return watch
+
+
+def _values(store: Store, lineage: int) -> dict[str, Said]:
+    rows = store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
+    return {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+
+
+def _lists(store: Store, lineage: int) -> Lists:
+    rows = store.all("SELECT list, members FROM rankings WHERE lineage = ? ORDER BY pane", (lineage,))
+    return {name: dict(json.loads(members)) for name, members in rows}

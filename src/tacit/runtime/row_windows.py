@@ -31,8 +31,10 @@ Block = tuple[IntArray, IntArray, IntArray, FloatArray]  # time, hash, group, va
 class RowKeeper(WindowKeeper):
     """Windows of rows, kept row by row."""
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
-        super().__init__(window, dimension, keys, template=template)
+    def __init__(
+        self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False, sparse: bool = False
+    ) -> None:
+        super().__init__(window, dimension, keys, template=template, sparse=sparse)
         self._open: list[Block] = []
         self._blocks: list[tuple[int, int]] = []  # of every saved block: its last time and its number, as a heap
         self._next_block = 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
+from tacit.protocols.site import Site
 from tacit.runtime.pacing import paced
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
@@ -160,7 +161,7 @@ class SiteAgent:
         machine = watch.machine
         if machine is None:
             return
-        if watch.numbering is not None:
+        if watch.numbering is not None and isinstance(machine, Site):
             message = watch.numbering.inward(message)
             machine.grow_groups(len(watch.data.keeper.keys))
         version = machine.version

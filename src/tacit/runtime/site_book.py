@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
-from tacit.protocols.site import Site
+from tacit.protocols.claims import Claimant
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
@@ -165,7 +166,7 @@ class Book:
         """The windows of a table."""
         return [data for data in self.data.values() if data.plan.table == table]
 
-    def machines(self, data: WatchData) -> list[Site | None]:
+    def machines(self, data: WatchData) -> list[Claimant[Any] | None]:
         """The machines of the watches on these windows that are not paused; None for one that has not begun."""
         return [each.machine for each in self.watches.values() if each.data is data and not each.install.paused]
 
@@ -188,6 +189,8 @@ class Book:
         elif keeper.oldest is None or oldest <= keeper.oldest:
             return
         keeper.settle(oldest)
+        if data.steps is not None:
+            data.steps.settle()
 
 
 def _alike(one: Install, other: Install) -> bool:

@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from tacit.functions.goals import Track
+from tacit.functions.goals import Top, Track
 from tacit.functions.statistics import shifted
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import SAMPLE, Shape, shape_of, zone_kind
 from tacit.protocols.messages import Message
 from tacit.protocols.past import EVERY
+from tacit.protocols.rounds import Nominator
 from tacit.protocols.site import Site
+from tacit.protocols.topk.challenger import Challenger
 from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.numbering import Numbering
+from tacit.runtime.rank_steps import RankFeed, RankSteps
 from tacit.runtime.repeats import Repeats
+from tacit.runtime.resolvers import expiry_of
 from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
 from tacit.vocabulary import BoolArray, DataError, FloatArray
 from tacit.vocabulary.answers import MET
@@ -46,6 +50,8 @@ def data_key(plan: WatchPlan) -> str:
     ]  # fmt: skip
     if isinstance(plan.grouping, ByMember):
         story.append([each.absent for each in plan.statistics])
+    if isinstance(plan.goal, Top):
+        story.append("ranking")
     return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -74,13 +80,16 @@ class WatchData:
         self._is_there: BoolArray = np.zeros(0, dtype=np.bool_)  # by group
         self._there_saved = self._there_handed = 0
         self.by_member = isinstance(plan.grouping, ByMember)
-        dimension = len(plan.statistics) + 1
+        dimension, ranks = len(plan.statistics) + 1, isinstance(plan.goal, Top)
         if saved:
-            self.keeper: WindowKeeper = restore_keeper(plan.window, dimension, saved, template=self.by_member)
+            self.keeper: WindowKeeper = restore_keeper(
+                plan.window, dimension, saved, template=self.by_member, sparse=ranks
+            )
             self._restore(saved)
         else:
             keys = () if isinstance(plan.grouping, ByKey) else ("",)
-            self.keeper = window_keeper(plan.window, dimension, keys, template=self.by_member)
+            self.keeper = window_keeper(plan.window, dimension, keys, template=self.by_member, sparse=ranks)
+        self.steps = RankSteps(self.keeper) if ranks else None
 
     @property
     def scope(self) -> str:
@@ -119,6 +128,9 @@ class WatchData:
 
     def close(self, pane: int) -> None:
         """A pane was closed in the windows: count it, and note the groups that are there with it."""
+        if self.steps is not None:
+            self.panes += bool(self.steps.step(pane).moved)
+            return
         sums, changed = self.keeper.vector(pane)
         self.panes += changed
         if self.plan.grouping is None:
@@ -212,7 +224,8 @@ class SiteWatch:
     data: WatchData
     settled: int | None = None
     shape: Shape | None = None
-    machine: Site | None = None
+    machine: Site | Challenger | Nominator | None = None
+    feed: RankFeed | None = None  # of a ranking
     numbering: Numbering | None = None
     waiting: list[Message] = field(default_factory=list)  # until its groups have numbers
     asked: set[str] = field(default_factory=set)
@@ -237,19 +250,33 @@ class SiteWatch:
         install, keeper = self.install, self.data.keeper
         if install.measure is None or install.begin is None or install.paused:
             return
-        self.shape = shape_of(self.plan, install.measure, zone_kind(self.plan, install.protocol))
         begin = install.begin if self.settled is None else max(install.begin, self.settled)
         if keeper.started_at is not None:
             begin = max(begin, keeper.started_at)
         if keeper.oldest is not None and keeper.oldest > (keeper.begin or 0):
             begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
+        self.announced = 0
+        if self.data.steps is not None:
+            self.feed = RankFeed(self.plan, keeper, self.data.steps)
+            self.machine = self._ranking_machine(site, self.feed, begin, session - 1)
+            return
+        self.shape = shape_of(self.plan, install.measure, zone_kind(self.plan, install.protocol))
         self.machine = Site(
             site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, template=self.by_member,
             history=HISTORY, begin=begin, session=session - 1, recentres=install.protocol == "recentre",
             fits=EVERY if install.protocol == "fitted" else 0,
         )  # fmt: skip
         self.numbering = Numbering(keeper.number, template=self.by_member) if self.grouped else None
-        self.announced = 0
+
+    def _ranking_machine(self, site: int, feed: RankFeed, begin: int, session: int) -> Challenger | Nominator:
+        goal = self.plan.goal
+        assert isinstance(goal, Top)
+        if goal.using == "topico":
+            expiry = expiry_of(self.plan)
+            return Nominator(
+                site, feed.table, goal.k, expiry=expiry, history=HISTORY, begin=begin, session=session
+            )  # fmt: skip
+        return Challenger(site, feed.table, history=HISTORY, begin=begin, session=session)
 
     def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
         """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
@@ -257,7 +284,7 @@ class SiteWatch:
         What is not finite is no message, and what is nearly so would not be when the coordinator adds it up.
         """
         machine, shape, measure = self.machine, self.shape, self.install.measure
-        assert machine is not None
+        assert isinstance(machine, Site)
         assert shape is not None
         assert measure is not None
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
@@ -286,7 +313,7 @@ class SiteWatch:
     def _show(self, witness: Witness, pane: int, vectors: FloatArray, weights: FloatArray | None) -> None:
         """Under GROUP BY EACH a witness sees the groups that are there; the first is what all others have."""
         assert self.machine is not None
-        keys = self.data.keeper.keys
+        keys: Sequence[str] = self.data.keeper.keys
         if self.by_member:
             shown = [0, *(group for group, since in self.data.there if since <= pane)]
             vectors, weights = vectors[shown], None if weights is None else weights[shown]
@@ -301,7 +328,7 @@ class SiteWatch:
         groups, or what is tracked of them is not what it is of nothing.
         """
         shape, machine, tracks = self.shape, self.machine, isinstance(self.plan.goal, Track)
-        if shape is None or machine is None or not self.grouped:
+        if shape is None or not isinstance(machine, Site) or not self.grouped:
             return False
         nothing = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         if tracks and self.by_member:
@@ -317,10 +344,28 @@ class SiteWatch:
         if machine is None or keeper.closed is None:
             return out
         begin, oldest = keeper.begin, keeper.oldest
+        if isinstance(machine, Challenger | Nominator):
+            return self._catch_up_scores(machine)
         nothing: FloatArray = np.zeros((len(keeper.keys), keeper.dimension))
         for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
             if begin is None or pane < begin:  # before its first row the site held nothing
                 out += self.close(pane, nothing)
             elif oldest is not None and pane >= oldest:
                 out += self.close(pane, keeper.vector(pane)[0])
+        return out
+
+    def _catch_up_scores(self, machine: Challenger | Nominator) -> list[Message]:
+        """``catch_up`` of a ranking, which hears of what panes have changed."""
+        feed, keeper = self.feed, self.data.keeper
+        assert feed is not None
+        assert keeper.closed is not None
+        out: list[Message] = []
+        for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
+            before = keeper.begin is None or pane < keeper.begin  # its first row: the site held nothing
+            if not before and (keeper.oldest is None or pane < keeper.oldest):
+                continue
+            out += machine.close_pane(pane, *(((), 0) if before else feed.close(pane)))
+            if self.witness is not None:
+                nothing = (np.zeros((0, 1)), np.zeros(0), ())
+                self.witness(machine.site, self.number, pane, *(nothing if before else feed.held(pane)))
         return out

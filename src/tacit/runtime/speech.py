@@ -8,9 +8,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
+from tacit.protocols.claims import Claimant
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message, Reply, Report, checks_again
 from tacit.protocols.site import Site
 from tacit.runtime.site_watch import SiteWatch
@@ -68,7 +70,7 @@ class Speech:
     def _deliver(self, watch: SiteWatch, message: Message) -> None:
         """Say it in the coordinator's numbers, as soon as these are known."""
         numbering, machine = watch.numbering, watch.machine
-        if numbering is not None and machine is not None:
+        if numbering is not None and isinstance(machine, Site):
             waited_for = numbering.without(machine.must_be_named(message))
             if machine.stands_for_all(message) and isinstance(message, Report | Reply):
                 self.announce(watch, until=message.pane)
@@ -95,7 +97,7 @@ class Speech:
         learnt = watch.numbering.learn(numbers)
         watch.asked.difference_update(numbers.keys)
         machine = watch.machine
-        if machine is None:
+        if not isinstance(machine, Site):
             return
         machine.grow_groups(len(watch.data.keeper.keys))
         machine.name_groups(learnt)
@@ -132,7 +134,7 @@ def _mark(message: Message) -> tuple[type[Message], int]:
     return type(message), getattr(message, "number", 0)
 
 
-def claims_more(machine: Site, message: Message) -> bool:
+def claims_more(machine: Claimant[Any], message: Message) -> bool:
     """Was the site silent, with the zone that this message brought, for longer than the coordinator can know?"""
     if isinstance(message, HeartbeatAnswer):
         return machine.silent > message.settled

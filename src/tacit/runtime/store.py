@@ -50,6 +50,8 @@ CREATE TABLE IF NOT EXISTS spans (
 CREATE TABLE IF NOT EXISTS changes (
     lineage INTEGER, pane INTEGER, key TEXT, side INTEGER, value REAL, PRIMARY KEY (lineage, pane, key))
     WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rankings (
+    lineage INTEGER, pane INTEGER, list TEXT, members TEXT NOT NULL, PRIMARY KEY (lineage, list, pane)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_key ON changes (lineage, key, pane);
 CREATE TABLE IF NOT EXISTS alerts (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, watch TEXT NOT NULL, document TEXT NOT NULL);

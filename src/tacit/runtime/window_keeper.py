@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from tacit.language.plan import SECOND_US, Window
+from tacit.protocols.topk.key_table import KeyTable
 from tacit.runtime.blobs import Change, Pieces, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.entry_log import EntryLog
 from tacit.runtime.group_numbers import GroupNumbers
 from tacit.runtime.sliding_sums import SlidingSums
+from tacit.runtime.sparse_sums import SparseSums
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
 from tacit.vocabulary.calendar import period_start
@@ -33,6 +35,7 @@ from tacit.vocabulary.calendar import period_start
 __all__ = ["Added", "WindowKeeper"]
 
 _AHEAD = 256  # ranges of so many panes are looked up at once
+_BASE, _BASE_PART = "base/", 1 << 16  # groups in a piece of what is folded
 _FORGET = 64  # entries are forgotten by so many: a piece of state is written for it
 
 
@@ -46,12 +49,17 @@ class Added:
 
 
 class WindowKeeper(ABC):
-    """Panes, late rows and window sums. Times are microseconds since 1970, UTC."""
+    """Panes, late rows and window sums. Times are microseconds since 1970, UTC.
+
+    A ``sparse`` keeper says what changes from pane to pane (``step``), others the sums of all groups (``vector``).
+    """
 
     sub_us: int | None = None  # the length of sub-panes for ``PaneDeltas``; None: ``RowBlock`` is taken
 
-    def __init__(self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False) -> None:
-        self.window, self.dimension, self.template = window, dimension, template
+    def __init__(
+        self, window: Window, dimension: int, keys: Sequence[str] = (), *, template: bool = False, sparse: bool = False
+    ) -> None:
+        self.window, self.dimension, self.template, self.sparse = window, dimension, template, sparse
         self.pane_us: int = window.every.duration_us or SECOND_US
         self.first: int | None = None
         self.closed: int | None = None
@@ -100,7 +108,7 @@ class WindowKeeper(ABC):
         return {}
 
     @property
-    def keys(self) -> list[str]:
+    def keys(self) -> KeyTable:
         """The groups seen so far; a group's number is its place here."""
         return self._groups.keys
 
@@ -176,11 +184,34 @@ class WindowKeeper(ABC):
 
     def vector(self, pane: int) -> tuple[FloatArray, bool]:
         """The window's sums (groups, d) at the end of a pane, not to be written to; and whether its rows changed."""
+        assert isinstance(self._sums, SlidingSums)
         lo, cut, hi = self._range(pane)
         before = self._found[pane - 1 - self._found_from]
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks sees to it
             sums = self._sums.total(lo, cut, hi, len(self.keys))
         return sums, lo != before[0] or hi != before[2]
+
+    def step(self, pane: int) -> tuple[IntArray, int]:
+        """Move ``sums`` to the window of a pane: the groups that may have changed, and the rows that came or went."""
+        lo, cut, hi = self._range(pane)
+        begin, _, end = self.sums.window
+        moved = self.rows_in(pane)
+        if 0 <= begin <= lo and end <= hi:
+            moved = self._rows_between(begin, min(lo, end)) + self._rows_between(max(lo, end), hi)
+        return self.sums.move(lo, cut, hi, len(self.keys)), moved
+
+    def totals_at(self, pane: int) -> FloatArray:
+        """The sums (groups, d) of a sparse keeper at any pane that can be given; costs as much as there are groups."""
+        fresh = SparseSums(self._log, self.dimension)
+        fresh.base = self.sums.base
+        fresh.move(*self._range(pane), len(self.keys))
+        return fresh.totals
+
+    @property
+    def sums(self) -> SparseSums:
+        """The sums of a sparse keeper, at the pane that they were last moved to."""
+        assert isinstance(self._sums, SparseSums)
+        return self._sums
 
     def rows_in(self, pane: int) -> int:
         """How many rows are in the window at the end of a pane."""
@@ -253,19 +284,38 @@ class WindowKeeper(ABC):
             return
         lo, cut, hi = self._look_up(oldest - 1)
         gone = hi if self._running else lo
-        if gone - self._log.front < max(_FORGET, len(self.keys) if self._running else 0):
+        if gone - self._log.front < max(_FORGET, len(self.keys) // 4 if self._running else 0):
             return
         self._dropped(self._log.front, gone)
         if self._running:
             self._base_rows, self._base_cut, self._folded = self._rows_between(lo, hi), lo, oldest
             self._sums.fold(cut, hi, len(self.keys))
-            self._pieces.put("base", partial(pack_arrays, (), self._sums.base.reshape(-1, self.dimension)))
+            self._save_base()
         else:
             self._log.drop_before(gone)
 
+    def _save_base(self) -> None:
+        """In parts: of millions of groups every copy of the whole would be felt."""
+        groups = len(self._sums.base) // self.dimension
+        for first in range(0, max(1, groups), _BASE_PART):
+            self._pieces.put(f"{_BASE}{first}", partial(self._base_part, first))
+
+    def _base_part(self, first: int) -> bytes:
+        part = self._sums.base.reshape(-1, self.dimension)[first : first + _BASE_PART]
+        return pack_arrays((), part)
+
+    def _restore_base(self, saved: Mapping[str, bytes]) -> None:
+        parts = {int(key.removeprefix(_BASE)): key for key in saved if key.startswith(_BASE)}
+        names = [parts[first] for first in sorted(parts)] or ["base"]  # an earlier release saved it in one
+        tables = [unpack_arrays(name, saved[name], 0, self.dimension)[1] for name in names if name in saved]
+        whole = sorted(parts) == [_BASE_PART * at for at in range(len(parts))]
+        if not tables or not whole or any(len(table) != _BASE_PART for table in tables[:-1]):
+            raise ProtocolError("the saved sum of a watch is missing; delete this site's state and start again")
+        self._sums.base = np.concatenate(tables).ravel()
+
     def _new_log(self, front: int) -> None:
         self._log = EntryLog(self.dimension, front)
-        self._sums = SlidingSums(self._log, self.dimension)
+        self._sums: SlidingSums | SparseSums = (SparseSums if self.sparse else SlidingSums)(self._log, self.dimension)
         self._found, self._found_from = [], 0
 
     # Rows
@@ -341,9 +391,7 @@ class WindowKeeper(ABC):
         self._folded, self._base_rows, self._bare = meta["folded"], meta["base_rows"], meta.get("bare", False)
         self._new_log(int(meta.get("front", self._base_rows > 0)))
         if self._folded is not None:
-            if "base" not in saved:
-                raise ProtocolError("the saved sum of a watch is missing; delete this site's state and start again")
-            self._sums.base = unpack_arrays("base", saved["base"], 0, self.dimension)[1].ravel()
+            self._restore_base(saved)
         self._restore_rows(saved, meta)
         if self._has_closed and self.open_from_us is not None:
             self._take_in(self.open_from_us)

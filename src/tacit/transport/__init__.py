@@ -10,16 +10,20 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 
 from tacit.transport.memory import MemoryNetwork
+from tacit.transport.ranking_simulation import RankingSimulation
 from tacit.transport.simulated import Faults, Outage, Partition, SimulatedNetwork
-from tacit.transport.simulation import Simulation, Stay, Streams, Timing
+from tacit.transport.simulation import Simulation, Streams
+from tacit.transport.stage import Stage, Stay, Timing
 
 __all__ = [
     "Faults",
     "MemoryNetwork",
     "Outage",
     "Partition",
+    "RankingSimulation",
     "SimulatedNetwork",
     "Simulation",
+    "Stage",
     "Stay",
     "Streams",
     "Timing",

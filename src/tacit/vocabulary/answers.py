@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -27,7 +28,8 @@ class Answer:
     """The answer of a watch as of a pane, one row per group.
 
     ``sides`` holds NOT_MET, MET or UNKNOWN; ``estimates`` the statistics the answer was computed from. ``roster``
-    names the sites that count, because sites may join and leave; ``stale`` those of them whose lease ran out.
+    names the sites that count, because sites may join and leave; ``stale`` those of them whose lease ran out. A ranking
+    has no groups but ``lists``: their members, the first in rank first, with the scores that are known of them.
     """
 
     pane: int
@@ -37,3 +39,4 @@ class Answer:
     roster: tuple[int, ...]
     stale: tuple[int, ...] = ()
     first: int | None = None  # the same answer holds from this pane on (None: for ``pane`` alone)
+    lists: Mapping[str, Mapping[str, float]] | None = None

@@ -46,7 +46,7 @@ from tacit.wire.zone_codec import packed_zone, unpacked_zone
 
 __all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
 
-VERSION = 3
+VERSION = 4
 """The version of the wire format: 1 had no control messages, 2 no zones."""
 
 _GROUP_ZERO = np.zeros(1, dtype=np.int64)

@@ -18,7 +18,7 @@ from tacit.protocols.messages import (
     Request,
     Snapshot,
 )
-from tacit.protocols.topico import Candidates
+from tacit.protocols.topico import Candidates, Circular, Nomination
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranking, Showing
 from tacit.wire.control import (
     Beats,
@@ -58,6 +58,8 @@ KINDS: dict[type[Message] | type[Control], str] = {
     Showing: "showing",
     Ranking: "ranking",
     Candidates: "candidates",
+    Nomination: "nomination",
+    Circular: "circular",
     Opening: "opening",
     Welcome: "welcome",
     WatchSet: "watch_set",

@@ -291,16 +291,18 @@ class Challenge(_message.Message):
     def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., updates: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ...) -> None: ...
 
 class Inquiry(_message.Message):
-    __slots__ = ("site", "number", "pane", "lists")
+    __slots__ = ("site", "number", "pane", "lists", "version")
     SITE_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
     LISTS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
     site: int
     number: int
     pane: int
     lists: _containers.RepeatedCompositeFieldContainer[Sought]
-    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Sought, _Mapping]]] = ...) -> None: ...
+    version: int
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Sought, _Mapping]]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class Showing(_message.Message):
     __slots__ = ("site", "number", "pane", "updates", "lists")
@@ -317,32 +319,64 @@ class Showing(_message.Message):
     def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., updates: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ...) -> None: ...
 
 class Ranking(_message.Message):
-    __slots__ = ("site", "version", "pane", "lists", "again")
+    __slots__ = ("site", "version", "pane", "lists", "again", "whole")
     SITE_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
     LISTS_FIELD_NUMBER: _ClassVar[int]
     AGAIN_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
     site: int
     version: int
     pane: int
     lists: _containers.RepeatedCompositeFieldContainer[Ranked]
     again: bool
-    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Ranked, _Mapping]]] = ..., again: _Optional[bool] = ...) -> None: ...
+    whole: bool
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., lists: _Optional[_Iterable[_Union[Ranked, _Mapping]]] = ..., again: _Optional[bool] = ..., whole: _Optional[bool] = ...) -> None: ...
 
 class Candidates(_message.Message):
-    __slots__ = ("site", "pane", "keys", "values", "own")
+    __slots__ = ("site", "pane", "keys", "values", "own", "list")
     SITE_FIELD_NUMBER: _ClassVar[int]
     PANE_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     OWN_FIELD_NUMBER: _ClassVar[int]
+    LIST_FIELD_NUMBER: _ClassVar[int]
     site: int
     pane: int
     keys: _containers.RepeatedScalarFieldContainer[str]
     values: _containers.RepeatedScalarFieldContainer[float]
     own: int
-    def __init__(self, site: _Optional[int] = ..., pane: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., own: _Optional[int] = ...) -> None: ...
+    list: str
+    def __init__(self, site: _Optional[int] = ..., pane: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ..., values: _Optional[_Iterable[float]] = ..., own: _Optional[int] = ..., list: _Optional[str] = ...) -> None: ...
+
+class Nomination(_message.Message):
+    __slots__ = ("site", "number", "pane", "version", "candidates")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    number: int
+    pane: int
+    version: int
+    candidates: _containers.RepeatedCompositeFieldContainer[Candidates]
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., pane: _Optional[int] = ..., version: _Optional[int] = ..., candidates: _Optional[_Iterable[_Union[Candidates, _Mapping]]] = ...) -> None: ...
+
+class Circular(_message.Message):
+    __slots__ = ("site", "version", "pane", "candidates", "again")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PANE_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    AGAIN_FIELD_NUMBER: _ClassVar[int]
+    site: int
+    version: int
+    pane: int
+    candidates: _containers.RepeatedCompositeFieldContainer[Candidates]
+    again: bool
+    def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., candidates: _Optional[_Iterable[_Union[Candidates, _Mapping]]] = ..., again: _Optional[bool] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "type")
@@ -525,7 +559,7 @@ class Tallies(_message.Message):
     def __init__(self, watches: _Optional[_Iterable[int]] = ..., counts: _Optional[_Iterable[_Union[Counts, _Mapping]]] = ...) -> None: ...
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there", "fit", "challenge", "inquiry", "showing", "ranking", "candidates")
+    __slots__ = ("version", "watch", "init", "report", "request", "reply", "adjust_slack", "new_estimate", "broadcast", "snapshot", "heartbeat", "heartbeat_answer", "hello", "leave", "counts", "clock", "opening", "welcome", "watch_set", "install", "offer", "names", "numbers", "beats", "beats_answer", "tallies", "there", "fit", "challenge", "inquiry", "showing", "ranking", "candidates", "nomination", "circular")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WATCH_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -559,6 +593,8 @@ class Envelope(_message.Message):
     SHOWING_FIELD_NUMBER: _ClassVar[int]
     RANKING_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    NOMINATION_FIELD_NUMBER: _ClassVar[int]
+    CIRCULAR_FIELD_NUMBER: _ClassVar[int]
     version: int
     watch: int
     init: Init
@@ -592,7 +628,9 @@ class Envelope(_message.Message):
     showing: Showing
     ranking: Ranking
     candidates: Candidates
-    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ..., fit: _Optional[_Union[Fit, _Mapping]] = ..., challenge: _Optional[_Union[Challenge, _Mapping]] = ..., inquiry: _Optional[_Union[Inquiry, _Mapping]] = ..., showing: _Optional[_Union[Showing, _Mapping]] = ..., ranking: _Optional[_Union[Ranking, _Mapping]] = ..., candidates: _Optional[_Union[Candidates, _Mapping]] = ...) -> None: ...
+    nomination: Nomination
+    circular: Circular
+    def __init__(self, version: _Optional[int] = ..., watch: _Optional[int] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., request: _Optional[_Union[Request, _Mapping]] = ..., reply: _Optional[_Union[Reply, _Mapping]] = ..., adjust_slack: _Optional[_Union[AdjustSlack, _Mapping]] = ..., new_estimate: _Optional[_Union[NewEstimate, _Mapping]] = ..., broadcast: _Optional[_Union[Broadcast, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., heartbeat_answer: _Optional[_Union[HeartbeatAnswer, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., clock: _Optional[_Union[Clock, _Mapping]] = ..., opening: _Optional[_Union[Opening, _Mapping]] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., watch_set: _Optional[_Union[WatchSet, _Mapping]] = ..., install: _Optional[_Union[Install, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., names: _Optional[_Union[Name, _Mapping]] = ..., numbers: _Optional[_Union[Numbers, _Mapping]] = ..., beats: _Optional[_Union[Beats, _Mapping]] = ..., beats_answer: _Optional[_Union[BeatsAnswer, _Mapping]] = ..., tallies: _Optional[_Union[Tallies, _Mapping]] = ..., there: _Optional[_Union[There, _Mapping]] = ..., fit: _Optional[_Union[Fit, _Mapping]] = ..., challenge: _Optional[_Union[Challenge, _Mapping]] = ..., inquiry: _Optional[_Union[Inquiry, _Mapping]] = ..., showing: _Optional[_Union[Showing, _Mapping]] = ..., ranking: _Optional[_Union[Ranking, _Mapping]] = ..., candidates: _Optional[_Union[Candidates, _Mapping]] = ..., nomination: _Optional[_Union[Nomination, _Mapping]] = ..., circular: _Optional[_Union[Circular, _Mapping]] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("envelopes",)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.protocols.topico import Candidates
+from tacit.protocols.topico import Candidates, Circular, Nomination
 from tacit.protocols.topk.messages import (
     ALL,
     Challenge,
@@ -32,7 +32,7 @@ from tacit.wire.unfit import pane_in_range as _pane
 
 __all__ = ["READ", "WRITE", "TopkMessage", "topk_size"]
 
-TopkMessage = Challenge | Inquiry | Showing | Ranking | Candidates
+TopkMessage = Challenge | Inquiry | Showing | Ranking | Candidates | Nomination | Circular
 
 KEY_MAX = 1 << 16
 FLAGS = int(Flag.MEMBER | Flag.GUARD | Flag.KNOWN)
@@ -60,6 +60,7 @@ def _write_challenge(body: Any, m: Challenge) -> None:
 
 
 def _write_inquiry(body: Any, m: Inquiry) -> None:
+    body.version = m.version
     body.site, body.number, body.pane = m.site, m.number, m.pane
     for sought in m.lists:
         body.lists.add(list=sought.list, keys=sought.keys, depth=sought.depth, relief=sought.relief)
@@ -72,7 +73,7 @@ def _write_showing(body: Any, m: Showing) -> None:
 
 
 def _write_ranking(body: Any, m: Ranking) -> None:
-    body.site, body.version, body.pane, body.again = m.site, m.version, m.pane, m.again
+    body.site, body.version, body.pane, body.again, body.whole = m.site, m.version, m.pane, m.again, m.whole
     for ranked in m.lists:
         body.lists.add(
             list=ranked.list, keys=ranked.keys, deltas=ranked.deltas.tolist(), flags=bytes(ranked.flags),
@@ -85,10 +86,25 @@ def _write_candidates(body: Any, m: Candidates) -> None:
     body.site, body.pane, body.own = m.site, m.pane, m.own
     body.keys.extend(m.keys)
     body.values.extend(m.values.tolist())
+    body.list = m.list
+
+
+def _write_nomination(body: Any, m: Nomination) -> None:
+    body.site, body.number, body.pane, body.version = m.site, m.number, m.pane, m.version
+    for each in m.candidates:
+        _write_candidates(body.candidates.add(), each)
+
+
+def _write_circular(body: Any, m: Circular) -> None:
+    body.site, body.version, body.pane, body.again = m.site, m.version, m.pane, m.again
+    for each in m.candidates:
+        _write_candidates(body.candidates.add(), each)
 
 
 WRITE: dict[type, Callable[[Any, Any], None]] = {
     Candidates: _write_candidates,
+    Nomination: _write_nomination,
+    Circular: _write_circular,
     Challenge: _write_challenge,
     Inquiry: _write_inquiry,
     Showing: _write_showing,
@@ -172,20 +188,31 @@ def _candidates(body: Any) -> Candidates:
     keys = _keys(body.keys)
     if body.own > len(keys):
         raise UnfitError(f"{body.own} of its {len(keys)} candidates are its own")
-    return Candidates(body.site, _pane(body.pane), keys, _numbers(body.values, keys, "counts"), body.own)
+    return Candidates(body.site, _pane(body.pane), keys, _numbers(body.values, keys, "counts"), body.own, body.list)
 
 
 READ: dict[str, Callable[[Any], TopkMessage]] = {
     "candidates": _candidates,
+    "nomination": lambda body: Nomination(
+        body.site, body.number, _pane(body.pane), body.version, tuple(map(_candidates, body.candidates))
+    ),
+    "circular": lambda body: Circular(
+        body.site, body.version, _pane(body.pane), tuple(map(_candidates, body.candidates)), body.again
+    ),
     "challenge": _challenge,
     "inquiry": lambda body: Inquiry(
-        body.site, body.number, _pane(body.pane), _once([_sought(each) for each in body.lists])
+        body.site, body.number, _pane(body.pane), _once([_sought(each) for each in body.lists]), body.version
     ),
     "showing": lambda body: Showing(
         body.site, body.number, _pane(body.pane), body.updates, _once([_shown(each) for each in body.lists])
     ),
     "ranking": lambda body: Ranking(
-        body.site, body.version, _pane(body.pane), _once([_ranked(each) for each in body.lists]), body.again
+        body.site,
+        body.version,
+        _pane(body.pane),
+        _once([_ranked(each) for each in body.lists]),
+        body.again,
+        body.whole,
     ),
 }
 
@@ -242,15 +269,27 @@ def _head(m: Challenge | Inquiry | Showing) -> int:
 
 def _candidates_size(m: Candidates) -> int:
     numbers = nested(8 * len(m.keys)) if m.keys else 0
-    return unsigned(m.site) + signed(m.pane) + _texts(m.keys) + numbers + unsigned(m.own)
+    return unsigned(m.site) + signed(m.pane) + _texts(m.keys) + numbers + unsigned(m.own) + _text(m.list)
+
+
+def _all_candidates_size(m: Nomination | Circular) -> int:
+    parts = sum(nested(_candidates_size(each)) for each in m.candidates)
+    return unsigned(m.site) + unsigned(m.version) + signed(m.pane) + parts
 
 
 _BODY: dict[type, Callable[[Any], int]] = {
     Candidates: _candidates_size,
+    Nomination: lambda m: _all_candidates_size(m) + unsigned(m.number),
+    Circular: lambda m: _all_candidates_size(m) + 2 * m.again,
     Challenge: lambda m: _head(m) + unsigned(m.version) + unsigned(m.updates) + sum(map(_shown_size, m.lists)),
-    Inquiry: lambda m: _head(m) + sum(map(_sought_size, m.lists)),
+    Inquiry: lambda m: _head(m) + unsigned(m.version) + sum(map(_sought_size, m.lists)),
     Showing: lambda m: _head(m) + unsigned(m.updates) + sum(map(_shown_size, m.lists)),
     Ranking: lambda m: (
-        unsigned(m.site) + unsigned(m.version) + signed(m.pane) + sum(map(_ranked_size, m.lists)) + 2 * m.again
+        unsigned(m.site)
+        + unsigned(m.version)
+        + signed(m.pane)
+        + sum(map(_ranked_size, m.lists))
+        + 2 * m.again
+        + 2 * m.whole
     ),
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.protocols.messages import Report, Rows
 from tacit.protocols.topk.bout import Rules
-from tacit.protocols.topk.messages import Entries, Inquiry, Showing, Shown
+from tacit.protocols.topk.messages import Challenge, Entries, Inquiry, Showing, Shown
 from tacit.protocols.topk.ranker import Ranker
 from tacit.vocabulary import ProtocolError
 from tests.protocols.topk.fair import Fair
@@ -125,11 +128,32 @@ def test_reports_that_cannot_be_are_refused_and_change_nothing(shown, reason) ->
     fair.update(0, A, 5.0)
     fair.update(1, B, 3.0)
     fair.settle()
+    version = int(fair.ranker.versions[0])
     with pytest.raises(ProtocolError, match=reason):
-        fair.ranker.start(9, {0: (shown,)}, {0: 1})
+        fair.ranker.check(Challenge(0, 1, 9, version, 1, (shown,)))
     fair.update(0, B, 9.0)
     fair.settle()
     assert fair.ranker.members() == (B,)
+
+
+def test_reports_that_cannot_be_are_not_believed_either() -> None:
+    """One may have been right when it was said; then all are asked, and nobody else's stream ends over it."""
+    fair = Fair(Rules(1, 0.0, 1.0), 2)
+    fair.update(0, A, 5.0)
+    fair.update(1, B, 3.0)
+    fair.settle()
+    messages = fair.ranker.start(9, {0: (_shown([C], [1.0], relief=1.0, broken=5),)}, {0: 1})
+    assert {message.site for message in messages if isinstance(message, Inquiry)} == {0, 1}
+
+
+def test_lists_that_the_watch_does_not_have_are_refused() -> None:
+    named = replace(_shown([A], [1.0]), list='["x"]')
+    with pytest.raises(ProtocolError, match="does not have"):
+        Ranker(Rules(1), 2).check(Challenge(0, 1, 0, 0, 1, (named,)))
+    with pytest.raises(ProtocolError, match="does not have"):
+        Ranker(Rules(1), 2, per=True).check(Challenge(0, 1, 0, 0, 1, (named, named)))
+    with pytest.raises(ProtocolError, match="is a ranking"):
+        Ranker(Rules(1), 2).check(Report(0, 1, 0, 0, Rows(np.array([0]), np.ones((1, 1)), np.empty(0))))
 
 
 def test_a_site_that_there_is_not_is_refused() -> None:
@@ -147,9 +171,9 @@ def test_answers_must_be_what_was_asked_for() -> None:
     with pytest.raises(ProtocolError, match="other objects"):
         fair.ranker.receive(Showing(1, inquiry.number, 0, 0, (_shown([B], [1.0]),)))
     fair.ranker.abandon()
-    fair.ranker.collect_all(0, [""])
+    fair.ranker.collect_all(0)
     depth = Ranker(Rules(1, closed=True), 1)
-    (asked,) = depth.collect_all(0, [""])
+    (asked,) = depth.collect_all(0)
     with pytest.raises(ProtocolError, match="asked for everything"):
         depth.receive(Showing(0, asked.number, 0, 0, (_shown([A], [1.0], border=1e6),)))
 

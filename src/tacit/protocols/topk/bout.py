@@ -13,18 +13,22 @@ constraints takes over what it lacks, and is resolved plainly.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
-from tacit.protocols.topk.leeway import Policy, parts
+from tacit.protocols.topk.leeway import parts
 from tacit.protocols.topk.messages import ALL, Ranked, Shown, Sought
+from tacit.protocols.topk.rules import Rules, all_finite, check_numbers, holds
 from tacit.protocols.topk.standings import NOBODY, Standings
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.keys import key_order
 
-__all__ = ["Bout", "Phase", "Rules"]
+__all__ = ["OBJECTS_MOST", "Bout", "Phase", "Rules"]
+
+
+OBJECTS_MOST = 1 << 16
+"""When so many objects of a list have been in question all begins anew, and only those that matter are known."""
 
 
 class Phase(Enum):
@@ -36,25 +40,13 @@ class Phase(Enum):
     DONE = "done"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a watch promises, and how it is kept. ``quantum`` is 1 for whole scores, 0 for others."""
-
-    k: int
-    epsilon: float = 0.0
-    quantum: float = 0.0
-    policy: Policy = field(default_factory=Policy)
-    closed: bool = False  # scores are negative: no list is ever open
-    ranked: float = np.inf  # how closely the scores of members are known
-
-
 class Bout:
     """One list, from violations to what sites are told: ``needs``, then ``take``, until ``phase`` is DONE."""
 
     def __init__(
         self, rules: Rules, standings: Standings, roster: IntArray, available: Iterable[int], rates: FloatArray
     ) -> None:
-        self.rules, self.standings = rules, standings
+        self.rules, self.standings, self.known = rules, standings, len(standings)
         self.phase = Phase.DONE
         self.told: dict[int, Ranked] = {}
         self.again = False
@@ -68,11 +60,17 @@ class Bout:
         self._fallen: tuple[int, str, float] = (NOBODY, "", 0.0)
 
     def challenged(self, reports: Mapping[int, Shown]) -> None:
-        """Sites have reported violations of this list."""
+        """Sites have reported violations of this list. What cannot be is not believed: all are asked anew."""
+        try:
+            self.check(reports)
+        except ProtocolError:
+            self.search()
+            return
         for site, shown in reports.items():
             rows = self.standings.rows(shown.entries.keys)
             self.standings.shown[rows, site] = shown.entries.values
-        if any(shown.broken and not shown.relief for shown in reports.values()) or self._is_far():
+        too_many = self.known > OBJECTS_MOST or any(each.broken and not each.relief for each in reports.values())
+        if too_many or self._is_far():
             self.search()
             return
         reliefs = {site: shown for site, shown in reports.items() if shown.relief > 0.0}
@@ -90,8 +88,7 @@ class Bout:
         standings, name = self.standings, self.standings.name or "the list"
         for site, shown in reports.items():
             entries = shown.entries
-            if not np.isfinite(entries.values).all() or np.isnan(shown.border) or shown.border == np.inf:
-                raise ProtocolError(f"site {site} showed scores that are not finite")
+            check_numbers(site, shown)
             if not len(entries) and not shown.broken:
                 raise ProtocolError(f"site {site} challenges {name} and shows nothing")
             if shown.relief:
@@ -103,7 +100,8 @@ class Bout:
 
     def _has_others(self, keys: tuple[str, ...]) -> bool:
         """Are there objects outside beside these? In an open list there always may be."""
-        return self.standings.open or bool(len(self.standings.rest(self.standings.rows(keys))))
+        places = [at for at in map(self.standings.find, keys) if at >= 0]
+        return self.standings.open or bool(len(self.standings.rest(np.array(places, dtype=np.int64))))
 
     def _is_far(self) -> bool:
         """Sums that round: have scores become so small beside their adjustments that all must begin anew?"""
@@ -142,10 +140,7 @@ class Bout:
 
     def take(self, shown: Mapping[int, Shown]) -> None:
         """All answers to what was asked."""
-        missing = {site: self._missing(site) for site in self._available} if self.phase is Phase.SEARCHING else {}
-        searching_deep = self.phase is Phase.SEARCHING and not any(missing.values())
-        for site, each in shown.items():
-            self._check_answer(site, each, missing.get(site, ()))
+        searching_deep = self.phase is Phase.SEARCHING and not any(map(self._missing, self._available))
         for site, each in shown.items():
             if self.phase is Phase.RELIEVING:
                 self._broken[site] = each.broken
@@ -159,21 +154,23 @@ class Bout:
         elif not any(map(self._missing, self._available)):
             self._found()
 
-    def _check_answer(self, site: int, shown: Shown, missing: tuple[str, ...]) -> None:
-        """ProtocolError unless the site has shown what it was asked for."""
+    def check_answer(self, site: int, shown: Shown) -> None:
+        """ProtocolError unless the site has shown what it was asked for; ``take`` relies on it."""
+        check_numbers(site, shown)
         if self.phase is Phase.RELIEVING:
             return
-        asked = self._sought if self.phase is Phase.ASKING else missing
+        asking = self.phase is Phase.ASKING
+        asked = self._sought if asking else self._missing(site)
         keys = set(shown.entries.keys)
-        if not keys.issuperset(asked) or (self.phase is Phase.ASKING and len(keys) != len(asked)):
+        if not keys.issuperset(asked) or (asking and len(keys) != len(asked)):
             raise ProtocolError(f"site {site} showed other objects than it was asked for")
+        if asking and shown.border == -np.inf and self._has_others(self._sought):
+            raise ProtocolError(f"site {site} shows no border of {self.standings.name or 'the list'}")
         if self.phase is Phase.SEARCHING and not asked and self._depth == ALL and shown.border > -np.inf:
             raise ProtocolError(f"site {site} was asked for everything and says that there is more")
 
     def _note(self, site: int, shown: Shown, *, border: bool = True) -> None:
         entries = shown.entries
-        if not np.isfinite(entries.values).all() or np.isnan(shown.border) or shown.border == np.inf:
-            raise ProtocolError(f"site {site} showed scores that are not finite")
         known = self._values.setdefault(site, {})
         known.update(zip(entries.keys, zip(entries.values.tolist(), entries.held.tolist(), strict=True), strict=True))
         if border:
@@ -211,7 +208,7 @@ class Bout:
             adjusted, before = values + deltas[rows, site + 1], own[rows]
             borders = self._pair_of_borders(site, rows, member, adjusted, own)
             leeway = adjusted + before - sum(borders) + epsilon * member
-            if not _holds(leeway, member):
+            if not holds(leeway, member):
                 return False
             share = parts(leeway, member, np.array([1.0 - self.rules.policy.alone]), self.rules.quantum)[:, 0]
             fresh = borders[1] - values + share
@@ -264,7 +261,7 @@ class Bout:
             there |= (standings.member[rows] | standings.known[rows]) & ~np.isin(standings.guardian[rows], sites)
         own = standings.deltas[rows, 0]
         sums = own + (values + deltas).sum(axis=1)
-        _all_finite(sums)
+        all_finite(sums)
         member = self._largest(sums, there, self._sought)
         rest = standings.rest(rows)
         open_now = standings.open
@@ -282,7 +279,7 @@ class Bout:
                 borders, open_now = wide, True
         leeway = sums - borders.sum() + rules.epsilon * member
         some = there | open_now  # of a closed list those that are not there do not count
-        if member.any() and not _holds(leeway[some], member[some]):
+        if member.any() and not holds(leeway[some], member[some]):
             return False
         standings.open = bool(open_now)
         self._share_out(rows[some], sites, values[some], leeway[some], member[some], borders)
@@ -368,7 +365,7 @@ class Bout:
         values, held = self._tables(keys)
         sums = values.sum(axis=1)
         there: BoolArray = np.asarray(held.any(axis=1))
-        _all_finite(sums)
+        all_finite(sums)
         member = self._largest(sums, there, keys)
         deepest = np.array(self._borders_of(sites))
         borders = np.array([0.0, *np.maximum(deepest, 0.0)])
@@ -417,13 +414,3 @@ class Bout:
             self.told[taker] = standings.ranked(rows, taker, plain=True)
         self.told[site] = standings.ranked(rows, site, plain=True)
         self.again, self.phase = True, Phase.DONE
-
-
-def _all_finite(sums: FloatArray) -> None:
-    if not np.isfinite(sums).all():
-        raise ProtocolError("sites showed scores whose sum is not finite")
-
-
-def _holds(leeway: FloatArray, member: BoolArray) -> bool:
-    """Has every member at least the leeway of every other object, and none too little?"""
-    return bool(leeway[member].min() >= max(0.0, leeway[~member].max(initial=0.0)))

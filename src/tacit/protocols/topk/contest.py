@@ -15,6 +15,7 @@ Sums that round are compared within 2^-46 of their sizes; with whole scores that
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Protocol
 
 import numpy as np
@@ -74,6 +75,17 @@ class Contest:
         self.plain = False  # tell the violations of this pane plainly
         self.width = np.inf
         self._relief = relief
+        self._inside: IntArray = np.empty(0, dtype=np.int64)  # where the members are
+        self._ceiling = np.inf  # no object outside is above it, as far as changes were looked at
+
+    def forget(self) -> None:
+        """Nobody has told anything of this list."""
+        table = self.table
+        table.deltas[: table.size] = 0.0
+        table.flags[: table.size] = 0
+        self.open = self.plain = False
+        self.width = np.inf
+        self._note_members()
 
     def install(self, ranked: Ranked) -> None:
         """What the coordinator has said holds from now on."""
@@ -88,10 +100,43 @@ class Contest:
             table.told[places] = ranked.scores
         table.flags[places] = ranked.flags
         self.open, self.plain, self.width = ranked.open, ranked.plain, ranked.width
+        self._note_members()
+
+    def _note_members(self) -> None:
+        self._inside = np.flatnonzero(self.table.flags[: self.table.size] & MEMBER)
+        self._ceiling = np.inf
 
     def violated(self) -> bool:
         """Must the site speak?"""
         return bool(self._concerned().any()) or self._below_nothing()
+
+    def look(self) -> bool:
+        """Look at every object: must the site speak?"""
+        outside = self._outside()
+        self._ceiling = float(self._lowered(np.flatnonzero(outside)).max(initial=-np.inf))
+        return self.violated()
+
+    def look_at(self, places: IntArray) -> bool:
+        """Must the site speak, when it need not before these changed? Costs as much as there are of them."""
+        flags, counts, low = self.table.flags[places], self.table.counts[places], self._low()
+        member, known = (flags & MEMBER) != 0, (flags & KNOWN) != 0
+        guarded = GUARD | MEMBER if self.open else GUARD
+        if (((flags & guarded) == guarded) & (counts == 0)).any() or (self.open and low < 0.0):
+            return True
+        if not self.open and ((counts > 0) & ~known).any():
+            return True
+        if self.width < np.inf:
+            inside = places[member]
+            if (np.abs(self.table.values[inside] - self.table.told[inside]) > self.width).any():
+                return True
+        outside = places[~member if self.open else known & ~member]
+        self._ceiling = max(self._ceiling, float(self._lowered(outside).max(initial=-np.inf)))
+        return self._ceiling > low and self.look()
+
+    def _lowered(self, places: IntArray) -> FloatArray:
+        """Adjusted scores, less what rounding may have added to them."""
+        values, deltas = self.table.values[places], self.table.deltas[places]
+        return np.asarray(values + deltas - ROUNDING * (np.abs(values) + np.abs(deltas)))
 
     def challenge(self) -> Shown:
         """What the site says when it must: the members, all that is wrong, and the border of the rest."""
@@ -122,23 +167,38 @@ class Contest:
         held = np.flatnonzero(table.counts[:n] > 0)
         border = -np.inf
         if sought.depth != ALL and sought.depth < len(held):
-            scores = table.values[held]
-            order = np.argpartition(-scores, sought.depth)
-            border = float(scores[order[sought.depth]])
-            held = held[order[: sought.depth]]
+            held, border = self._foremost(held, sought.depth)
         shown[held] = True
         return Shown(self.name, self._entries(np.flatnonzero(shown), absent), border)
 
+    def _foremost(self, held: IntArray, depth: int) -> tuple[IntArray, float]:
+        """The so many largest of more, of equals those whose keys come first; and the largest of the others.
+
+        Where an object is in the table depends on when it was first heard of, and must not matter.
+        """
+        scores = self.table.values[held]
+        last = -np.partition(-scores, depth - 1)[depth - 1]
+        ahead, equal = held[scores > last], held[scores == last]
+        wanted = depth - len(ahead)
+        if wanted < len(equal):
+            chosen = nsmallest(wanted, equal.tolist(), key=self.table.key)
+            return np.concatenate([ahead, np.array(chosen, dtype=np.int64)]), float(last)
+        return np.concatenate([ahead, equal]), float(scores[scores < last].max())
+
     def _outside(self) -> BoolArray:
-        flags = self.table.flags[: self.table.size]
+        """The objects outside. In an open list one without rows and adjustment is like all that nobody has seen.
+
+        Rows of it may have come in a pane that is closed already: that must not matter for the one we look at.
+        """
+        table, n = self.table, self.table.size
+        flags = table.flags[:n]
         if self.open:
-            return np.asarray((flags & MEMBER) == 0)
+            return np.asarray(((flags & MEMBER) == 0) & ((table.counts[:n] > 0) | (table.deltas[:n] != 0.0)))
         return np.asarray((flags & (MEMBER | KNOWN)) == KNOWN)
 
     def _low(self) -> float:
         """The least adjusted score inside, with what rounding may have taken from it."""
-        table, n = self.table, self.table.size
-        inside = np.flatnonzero(table.flags[:n] & MEMBER)
+        table, inside = self.table, self._inside
         if not len(inside):
             return float(np.inf)
         values, deltas = table.values[inside], table.deltas[inside]

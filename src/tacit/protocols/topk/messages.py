@@ -116,12 +116,17 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inquiry:
-    """The coordinator asks a site as of a pane. ``number`` pairs it with its answer."""
+    """The coordinator asks a site as of a pane. ``number`` pairs it with its answer.
+
+    Adjusted scores must be those that the coordinator knows of: a site that was told something else than this
+    ``version`` does not answer (0: no adjustments are asked for).
+    """
 
     site: int
     number: int
     pane: int
     lists: tuple[Sought, ...]
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,13 +142,17 @@ class Showing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The coordinator tells a site its adjustments as of a pane; ``again``: the pane is to be checked once more."""
+    """The coordinator tells a site its adjustments as of a pane; ``again``: the pane is to be checked once more.
+
+    ``whole``: these are all lists that the coordinator knows, and all that it has to say of them (a snapshot).
+    """
 
     site: int
     version: int
     pane: int
     lists: tuple[Ranked, ...]
     again: bool = False
+    whole: bool = False
 
 
 def no_entries() -> Entries:

@@ -1,16 +1,18 @@
-"""The objects of one list at a site, in arrays that grow."""
+"""The objects of one list at a site, in arrays that grow. There may be millions."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tacit.protocols.topk.key_table import KeyTable
 from tacit.vocabulary import ByteArray, FloatArray, IntArray
+from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["Objects"]
 
 
 class Objects:
-    """A ``Table`` (contest.py) that owns its arrays.
+    """A ``Table`` (contest.py) that owns its arrays. ``keys`` may be another's, who adds to them, too.
 
     >>> objects = Objects()
     >>> objects.change("a", 2.0, 1)
@@ -18,14 +20,45 @@ class Objects:
     (np.float64(2.0), -1)
     """
 
-    def __init__(self) -> None:
-        self.values: FloatArray = np.zeros(16)
-        self.counts: IntArray = np.zeros(16, dtype=np.int64)
-        self.deltas: FloatArray = np.zeros(16)
-        self.flags: ByteArray = np.zeros(16, dtype=np.uint8)
-        self.told: FloatArray = np.zeros(16)
-        self._keys: list[str] = []
-        self._place: dict[str, int] = {}
+    def __init__(self, keys: KeyTable | None = None) -> None:
+        self._keys = KeyTable() if keys is None else keys
+        self._values: FloatArray = np.zeros(0)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+        self._deltas: FloatArray = np.zeros(0)
+        self._flags: ByteArray = np.zeros(0, dtype=np.uint8)
+        self._told: FloatArray = np.zeros(0)
+
+    @property
+    def values(self) -> FloatArray:
+        """Their scores here."""
+        self._fit()
+        return self._values
+
+    @property
+    def counts(self) -> IntArray:
+        """How many rows there are of them."""
+        self._fit()
+        return self._counts
+
+    @property
+    def deltas(self) -> FloatArray:
+        """Their adjustments."""
+        self._fit()
+        return self._deltas
+
+    @property
+    def flags(self) -> ByteArray:
+        """What the coordinator has said that they are."""
+        self._fit()
+        return self._flags
+
+    @property
+    def told(self) -> FloatArray:
+        """What their scores count as; room for it is made when it is first wanted."""
+        self._fit()
+        if len(self._told) < len(self._values):
+            self._told = _wider(self._told, len(self._values))
+        return self._told
 
     @property
     def size(self) -> int:
@@ -34,7 +67,7 @@ class Objects:
 
     def find(self, key: str) -> int:
         """Where the object is, or -1."""
-        return self._place.get(key, -1)
+        return self._keys.find(key)
 
     def key(self, place: int) -> str:
         """The key of the object there."""
@@ -42,18 +75,24 @@ class Objects:
 
     def add(self, key: str) -> int:
         """Make room for an object without rows."""
-        at = self._place[key] = len(self._keys)
-        self._keys.append(key)
-        if at == len(self.values):
-            self.values, self.counts, self.deltas, self.flags, self.told = (
-                np.concatenate([each, np.zeros_like(each)])
-                for each in (self.values, self.counts, self.deltas, self.flags, self.told)
-            )
-        return at
+        return int(self._keys.number([key])[0])
 
     def change(self, key: str, score: float, rows: int) -> None:
         """Rows of an object came (or went, with negative numbers)."""
-        at = self.find(key)
-        at = self.add(key) if at < 0 else at
+        at = self.add(key)
         self.values[at] += score
         self.counts[at] += rows
+
+    def _fit(self) -> None:
+        """Zeros for objects that came since, with some room beyond."""
+        if len(self._keys) > len(self._values):
+            room = len(self._keys) + max(16, len(self._keys) // 4)
+            self._values, self._counts, self._deltas, self._flags = (
+                _wider(each, room) for each in (self._values, self._counts, self._deltas, self._flags)
+            )
+
+
+def _wider(array: AnyArray, room: int) -> AnyArray:
+    wide = np.zeros(room, dtype=array.dtype)
+    wide[: len(array)] = array
+    return wide

@@ -7,23 +7,33 @@ seed's appendix A, with the pane in place of the epoch). What goes to one site i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from tacit.protocols.messages import Fit, Message
+from tacit.protocols.resolver import Estate
 from tacit.protocols.topk.bout import Bout, Phase, Rules
-from tacit.protocols.topk.messages import Inquiry, Ranking, Showing, Shown
+from tacit.protocols.topk.messages import Challenge, Inquiry, Ranked, Ranking, Showing, Shown, Sought
+from tacit.protocols.topk.rules import check_numbers
 from tacit.protocols.topk.standings import Standings
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
+from tacit.vocabulary import Answer, BoolArray, FloatArray, IntArray, ProtocolError, State
 from tacit.vocabulary.keys import key_order
 
 __all__ = ["Ranker"]
 
 
 class Ranker:
-    """Messages in, messages out; knows nothing of clocks, leases or loss."""
+    """Messages in, messages out; knows nothing of clocks, leases or loss (a ``Resolver``).
 
-    def __init__(self, rules: Rules, sites: int) -> None:
-        self.rules = rules
+    With ``per`` there are as many lists as sites have rows of; else there is one, without a name. What sites were told
+    is not kept beyond a crash: all are asked anew then.
+    """
+
+    epoch, forgetful = 1, True
+
+    def __init__(self, rules: Rules, sites: int, *, per: bool = False) -> None:
+        self.rules, self.per = rules, per
         self.lists: dict[str, Standings] = {}
         self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
         self.available: BoolArray = np.ones(sites, dtype=np.bool_)
@@ -31,7 +41,12 @@ class Ranker:
         self.rates: FloatArray = np.zeros(sites)
         self.requests = 0
         self.full_syncs = 0
+        self.touched: set[int] = set()  # sites whose versions changed
+        self.objects = 0  # that are known of all lists
         self._pane = 0
+        self._whole = False  # the resolution under way is a collection
+        self._torn = False  # one was abandoned, and sites may not have been told what is known
+        self._lists: dict[str, dict[str, float]] | None = None  # what is said, until a resolution changes it
         self._bouts: list[Bout] = []
         self._awaited: dict[int, Inquiry] = {}
         self._shown: dict[int, dict[str, Shown]] = {}
@@ -68,9 +83,84 @@ class Ranker:
             sorted(((key, float(score)) for key, score in found), key=lambda pair: (-pair[1], key_order(pair[0])))
         )
 
-    def abandon(self) -> None:
-        """Forget the resolution under way."""
+    def grow(self, sites: int) -> None:
+        """Make room for sites up to this number; not while a resolution is under way."""
+        self._idle()
+        more = sites - len(self.roster)
+        if more > 0:
+            self.roster, self.available = (
+                np.concatenate([each, np.zeros(more, dtype=np.bool_)]) for each in (self.roster, self.available)
+            )
+            self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
+            self.rates = np.concatenate([self.rates, np.zeros(more)])
+            for standings in self.lists.values():
+                standings.grow_sites(sites)
+
+    def abandon(self) -> bool:
+        """Forget the resolution under way; some lists may have been settled that nobody was told of."""
         self._bouts, self._awaited, self._shown = [], {}, {}
+        self._whole, self._torn = False, True
+        return True
+
+    def check(self, message: Message) -> None:
+        """ProtocolError for what is no part of a ranking, or of a list that this one does not have."""
+        if not isinstance(message, Challenge | Showing):
+            raise ProtocolError(f"site {getattr(message, 'site', '?')} reports vectors, and the watch is a ranking")
+        names = [shown.list for shown in message.lists]
+        if len(set(names)) != len(names) or (not self.per and any(names)):
+            raise ProtocolError(f"site {message.site} speaks of lists that the watch does not have")
+        for shown in message.lists:
+            check_numbers(message.site, shown)
+            if self.rules.quantum and (shown.entries.values != np.rint(shown.entries.values)).any():
+                self.rules = replace(self.rules, quantum=0.0)
+        counts = message.site < len(self.versions)  # else it waits to be let in, and nothing was told to it
+        if isinstance(message, Showing) or not counts or message.version != self.versions[message.site]:
+            return  # it is held against the question, or overtaken
+        if self._bouts or self._torn:
+            return  # what it was told may not be what is known by now
+        for shown in message.lists:
+            known = self.lists.get(shown.list) or Standings(shown.list, len(self.roster))
+            self._bout_of(known).check({message.site: shown})
+
+    def resolve(self, pane: int, reports: Sequence[tuple[int, Challenge]]) -> tuple[Inquiry | Ranking, ...]:
+        """Resolve what sites report at a pane."""
+        return self.start(
+            pane,
+            {site: challenge.lists for site, challenge in reports},
+            {site: challenge.updates for site, challenge in reports},
+        )
+
+    def answer(self, pane: int, state: State, roster: tuple[int, ...], stale: tuple[int, ...], first: int) -> Answer:
+        """What is said of the panes from ``first`` to ``pane``: every list that has members."""
+        if self._lists is None:
+            self._lists = {name: scores for name in sorted(self.lists) if (scores := self.scores(name))}
+        return Answer(pane, state, np.empty(0, dtype=np.int64), np.empty((0, 0)), roster, stale, first, self._lists)
+
+    def words(self) -> str:
+        """The lists in words, for people."""
+        open_ones = sum(standings.open for standings in self.lists.values())
+        many = "none yet" if not self.lists else f"{len(self.lists)}, of which {open_ones} open"
+        return f"{many}; objects that were in question: {self.objects}; everyone was asked {self.full_syncs} times"
+
+    def estate(self, roster: tuple[int, ...], left: dict[int, int]) -> Estate:
+        """Who counted; all are asked anew."""
+        return Estate(roster, left, np.zeros((len(self.roster), 0, 0)), np.zeros((len(self.roster), 0)))
+
+    def inherit(self, estate: Estate) -> None:
+        """Make room for who counted."""
+        self.grow(len(estate.collected))
+        self.touched.update(estate.roster)
+
+    def recompute(self) -> None:
+        """Nothing is kept of what sites were told: all are asked anew."""
+        self._torn = True
+
+    def learn(self, fit: Fit) -> None:
+        """Nobody fits zones here."""
+
+    def grow_groups(self, groups: int) -> tuple[()]:
+        """Objects have no numbers."""
+        return ()
 
     def start(
         self, pane: int, reports: Mapping[int, Sequence[Shown]], updates: Mapping[int, int]
@@ -86,19 +176,20 @@ class Ranker:
         for site in sorted(reports):
             for shown in reports[site]:
                 by_list.setdefault(shown.list, {})[site] = shown
-        bouts = {name: self._bout(name, reports) for name in sorted(by_list)}
-        for name, bout in bouts.items():
-            bout.check(by_list[name])  # all, before anything changes
-        for name, bout in bouts.items():
+        for name in sorted(by_list):
+            bout = self._bout(name, reports)
             bout.challenged(by_list[name])
             self._bouts.append(bout)
         return self._go_on()
 
-    def collect_all(self, pane: int, lists: Sequence[str] = ()) -> tuple[Inquiry | Ranking, ...]:
-        """Begin anew with every list: ask all who are there."""
+    def collect_all(self, pane: int) -> tuple[Inquiry | Ranking, ...]:
+        """Begin anew with every list: ask all who are there.
+
+        With ``per`` sites may have lists that nobody has spoken of; they check the pane again, and say so.
+        """
         self._idle()
-        self._pane = pane
-        for name in sorted({*self.lists, *lists}):
+        self._pane, self._whole = pane, True
+        for name in sorted(self.lists) if self.per else [""]:
             bout = self._bout(name)
             bout.search()
             self._bouts.append(bout)
@@ -113,6 +204,9 @@ class Ranker:
         shown = {each.list: each for each in showing.lists}
         if set(shown) != wanted:
             raise ProtocolError(f"site {showing.site} showed other lists than it was asked for")
+        for bout in self._bouts:
+            if bout.phase is not Phase.DONE and bout.standings.name in shown:
+                bout.check_answer(showing.site, shown[bout.standings.name])
         self._note_rates({showing.site: showing.updates})
         del self._awaited[showing.site]
         self._shown[showing.site] = shown
@@ -127,13 +221,16 @@ class Ranker:
     def snapshot(self, site: int, pane: int) -> Ranking:
         """All that a site needs to go on from this pane."""
         lists = tuple(standings.everything(site) for _, standings in sorted(self.lists.items()))
-        return Ranking(site, int(self.versions[site]), pane, lists)
+        return Ranking(site, int(self.versions[site]), pane, lists, whole=True)
 
     def _bout(self, name: str, speaking: Iterable[int] = ()) -> Bout:
+        return self._bout_of(self.list_named(name), speaking)
+
+    def _bout_of(self, standings: Standings, speaking: Iterable[int] = ()) -> Bout:
         """A resolution of a list; who speaks is there."""
         roster = np.flatnonzero(self.roster)
         available = sorted({*np.flatnonzero(self.available & self.roster).tolist(), *speaking})
-        return Bout(self.rules, self.list_named(name), roster, available, self.rates)
+        return Bout(self.rules, standings, roster, available, self.rates)
 
     def _idle(self) -> None:
         if self._bouts:
@@ -146,24 +243,31 @@ class Ranker:
     def _go_on(self) -> tuple[Inquiry | Ranking, ...]:
         """Ask what must be asked; when nothing is left, tell what has changed."""
         self._shown = {}
-        asked: dict[int, list[object]] = {}
+        asked: dict[int, list[Sought]] = {}
         for bout in self._bouts:
             for site, sought in bout.needs().items():
                 asked.setdefault(site, []).append(sought)
         if asked:
             for site in sorted(asked):
                 self.requests += 1
-                self._awaited[site] = Inquiry(site, self.requests, self._pane, tuple(asked[site]))  # type: ignore[arg-type]
+                version = 0 if self._whole else int(self.versions[site])
+                self._awaited[site] = Inquiry(site, self.requests, self._pane, tuple(asked[site]), version)
             return tuple(self._awaited.values())
-        told: dict[int, list[object]] = {}
+        told: dict[int, list[Ranked]] = {}
         for bout in self._bouts:
+            self.objects += len(bout.standings) - bout.known
             self.full_syncs += bout.asked_all
             for site, ranked in bout.told.items():
                 told.setdefault(site, []).append(ranked)
-        again = any(bout.again for bout in self._bouts)
-        self._bouts = []
+        again = any(bout.again for bout in self._bouts) or (self._whole and self.per)
+        if self._whole:
+            told = {site: told.get(site, []) for site in np.flatnonzero(self.roster).tolist()}
         messages = []
         for site in sorted(told):
             self.versions[site] += 1
-            messages.append(Ranking(site, int(self.versions[site]), self._pane, tuple(told[site]), again))  # type: ignore[arg-type]
+            self.touched.add(site)
+            version, named = int(self.versions[site]), tuple(told[site])
+            messages.append(Ranking(site, version, self._pane, named, again, self._whole))
+        self._torn = self._torn and not self._whole
+        self._bouts, self._whole, self._lists = [], False, None
         return tuple(messages)

@@ -13,6 +13,7 @@ __all__ = ["NOBODY", "Standings"]
 
 NOBODY = -1
 _FAR = 64.0
+_ROOM = 1 << 14  # objects that there is always room for
 
 
 class Standings:
@@ -69,8 +70,13 @@ class Standings:
             )
 
     def reset(self) -> None:
-        """Forget every object."""
+        """Forget every object, and the room of very many."""
         self.keys, self._place = [], {}
+        if len(self.member) > _ROOM:
+            self.deltas, self.shown = (each[:_ROOM].copy() for each in (self.deltas, self.shown))
+            self.member, self.known, self.guardian = (
+                self.member[:_ROOM].copy(), self.known[:_ROOM].copy(), self.guardian[:_ROOM].copy()
+            )  # fmt: skip
         self.deltas[:] = self.shown[:] = 0.0
         self.member[:] = self.known[:] = False
         self.guardian[:] = NOBODY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tacit.runtime.sinks.sink import AlertDocument
+from tacit.vocabulary.alerts import change_text
 
 __all__ = ["alert_text", "as_line"]
 
@@ -21,6 +22,8 @@ def alert_text(alert: AlertDocument) -> str:
     'w is met at 1970-01-01T00:00:10Z: 0.5 [w/1]'
     """
     group = "" if alert.get("group") is None else f" of {alert['group']}"
+    if "entered" in alert:
+        return f"{alert['watch']}{group} at {alert['at']}: {change_text(alert)} [{alert['id']}]"
     changed = "has changed" if alert.get("side") is None else f"is {alert['side']}"
     value = "" if alert.get("value") is None else f": {alert['value']:.6g}"
     return f"{alert['watch']}{group} {changed} at {alert['at']}{value} [{alert['id']}]"

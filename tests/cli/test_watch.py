@@ -197,8 +197,8 @@ def test_a_ranking_is_created_explained_altered_and_dropped(system: LightSystem,
     assert "top" in tacit("watch", "list").out
     shown = tacit("watch", "show", "top").out
     assert ("an estimate" if using else "the 3 largest at every pane") in shown
-    assert "lists now" in tacit("sql", "EXPLAIN WATCH top").out or not using
+    assert "lists now   none yet" in tacit("sql", "EXPLAIN WATCH top").out
     if not using:
-        assert tacit("sql", "ALTER WATCH top WITHIN 7").code == 0
+        assert tacit("sql", "ALTER WATCH top SET WITHIN 7").code == 0
         assert "within 7" in tacit("watch", "show", "top").out
     assert tacit("sql", "DROP WATCH top").code == 0

@@ -32,7 +32,7 @@ def recorded(
         texts += [each.absent.format(*marks) for each in plan.statistics]
     keys = grouping.expressions if isinstance(grouping, ByKey) else ()
     found = _computed(columns, [plan.where or "1 = 1", *keys, *texts, *plan.centres])
-    kept = np.array([bool(row[0]) for row in found])
+    kept = np.array([bool(row[0]) for row in found], dtype=np.bool_)
     found = [row for row, keep in zip(found, kept, strict=True) if keep]
     groups = group = members = absent = key_texts = None
     if isinstance(grouping, ByMember):

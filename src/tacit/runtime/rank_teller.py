@@ -46,12 +46,14 @@ class RankTeller:
             if list(before.items()) == list(now.items()):
                 continue
             another, moved = set(before) != set(now), list(before) != list(now)
-            if another or self.goal.ranked is not None or (moved and self._estimates):
-                writes.append(("INSERT OR REPLACE INTO rankings VALUES (?, ?, ?, ?)",
-                               (self.lineage, pane, name, json.dumps(list(now.items()))) ))  # fmt: skip
-                if another or (moved and self.goal.ranked is not None):
-                    alerts.append(self._alert(pane, name, before, now))
+            promised = self.goal.ranked is not None
+            if another or promised or self._estimates:
                 self.said[name] = now
+            if another or promised or (moved and self._estimates):
+                told = (self.lineage, pane, name, json.dumps(list(now.items())))
+                writes.append(("INSERT OR REPLACE INTO rankings VALUES (?, ?, ?, ?)", told))
+            if another or (moved and promised):
+                alerts.append(self._alert(pane, name, before, now))
         return writes, alerts
 
     def _shown(self, members: Mapping[str, float]) -> dict[str, float]:

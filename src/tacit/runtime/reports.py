@@ -58,8 +58,9 @@ def explained(watch: KeptWatch) -> str:
     """EXPLAIN WATCH of one that runs: the plan, how it is kept, and the zones that its sites hold."""
     lines = [explain_text(watch.plan), f"  protocol    {watch.protocol}"]
     resolver = None if watch.settlement is None else watch.settlement.resolver
-    if isinstance(resolver, Ranker | Exchange):
-        return "\n".join([*lines, f"  lists now   {resolver.words()}"])
+    if watch.ranks:
+        words = resolver.words() if isinstance(resolver, Ranker | Exchange) else "none yet"
+        return "\n".join([*lines, f"  lists now   {words}"])
     if not isinstance(resolver, Balancer | Cascade) or not len(resolver.zones.answer):
         return "\n".join([*lines, "  zones now   none yet"])
     made = ", ".join(resolver.monitor.kinds)

@@ -19,6 +19,7 @@ from tacit.runtime.config_models import Config, SparkConfig
 from tacit.runtime.config_tables import Table, source_of
 from tacit.runtime.link_thread import HeldLink, LinkThread
 from tacit.runtime.locks import hold
+from tacit.runtime.memory import give_back_arrays
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
@@ -174,6 +175,7 @@ class SiteRunner:
 
     def start(self) -> None:
         """Open everything. What stands in the way is raised here."""
+        give_back_arrays()
         state = self._held.enter_context(hold(self.config.state, f"site {self.name}"))
         try:
             self._open_tables()

@@ -58,6 +58,12 @@ class EntryLog:
         """How many rows each of the entries lo:hi stands for."""
         return self._rows[lo - self._shift : hi - self._shift]
 
+    def renumber(self, numbers: IntArray) -> None:
+        """Groups have other numbers now: ``numbers`` has the new one of each old one."""
+        held = slice(self.front - self._shift, self.end - self._shift)
+        self._group = self._group.copy()  # whoever looks at the old ones goes on seeing them
+        self._group[held] = numbers[self._group[held]]
+
     def _make_room(self, entries: int) -> None:
         """For so many entries, and half as many that will come."""
         capacity = entries + max(entries // 2, 64)

@@ -9,11 +9,12 @@ import numpy as np
 
 from tacit.protocols.topk.key_table import KeyTable
 from tacit.runtime.blobs import Pieces, pack_record, unpack_record
-from tacit.vocabulary import IntArray, ProtocolError
+from tacit.vocabulary import BoolArray, IntArray, ProtocolError
 
 __all__ = ["GroupNumbers"]
 
 _PREFIX = "keys/"
+_AT_ONCE = 1 << 16
 
 
 class GroupNumbers:
@@ -22,6 +23,7 @@ class GroupNumbers:
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self.keys = KeyTable()
         self._saved = self._handed = 0
+        self._pieces: list[str] = []  # that were ever handed over
         self.number(keys)
 
     def number(self, keys: Iterable[str]) -> list[int]:
@@ -46,8 +48,24 @@ class GroupNumbers:
     def hand_over(self, pieces: Pieces) -> None:
         """The keys that are not on disk yet."""
         if self._saved < len(self.keys):
-            pieces.put(f"{_PREFIX}{self._saved}", partial(pack_record, self.keys[self._saved :]))
+            self._put(pieces, self._saved, len(self.keys))
             self._handed = len(self.keys)
+
+    def _put(self, pieces: Pieces, first: int, end: int) -> None:
+        name = f"{_PREFIX}{first}"
+        pieces.put(name, partial(pack_record, self.keys[first:end]))
+        self._pieces.append(name)
+
+    def keep(self, which: BoolArray, pieces: Pieces) -> IntArray:
+        """Only these groups stay, in their order; the new number of each old one, or -1. All are saved anew."""
+        self.keys, numbers = self.keys.kept(which)
+        for name in self._pieces:
+            pieces.delete(name)
+        self._pieces = []
+        for first in range(0, len(self.keys), _AT_ONCE):
+            self._put(pieces, first, first + _AT_ONCE)
+        self._saved = self._handed = len(self.keys)
+        return numbers
 
     def saved(self) -> None:
         """What was handed over last is on disk."""
@@ -61,6 +79,7 @@ class GroupNumbers:
             if first != len(groups.keys):
                 raise ProtocolError("saved groups of a watch are missing; delete this site's state and start again")
             groups.number(unpack_record(f"{_PREFIX}{first}", saved[f"{_PREFIX}{first}"]))
+            groups._pieces.append(f"{_PREFIX}{first}")
         groups._saved = groups._handed = len(groups.keys)
         return groups
 

@@ -66,6 +66,7 @@ class Judge:
     def __init__(self) -> None:
         self._held: dict[int, dict[int, dict[int, Held]]] = {}  # by watch, pane and site
         self._keys: dict[tuple[int, int], Sequence[str]] = {}  # by watch and site
+        self._objects: dict[tuple[int, int, int], tuple[str, ...]] = {}  # by watch, site and pane
         self._lock = threading.Lock()
 
     def witness(
@@ -76,6 +77,8 @@ class Judge:
             panes = self._held.setdefault(watch, {})
             panes.setdefault(pane, {})[site] = (vectors.copy(), None if weights is None else weights.copy(), len(keys))
             self._keys[watch, site] = keys
+            if isinstance(keys, tuple):  # of a ranking, whose objects may have other numbers later
+                self._objects[watch, site, pane] = keys
 
     def verdicts(self, store: Store) -> list[Verdict]:
         """What to say of every watch that is in the store."""
@@ -128,7 +131,7 @@ class Judge:
                 judged += 1
                 known = [(site, held[site]) for site in sites]
                 truth = true_lists(
-                    [(scores, rows, self._keys[number, site][:many]) for site, (scores, rows, many) in known
+                    [(scores, rows, self._objects[number, site, pane]) for site, (scores, rows, _) in known
                      if rows is not None], goal.per,
                 )  # fmt: skip
                 wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, truth)]

@@ -150,6 +150,27 @@ class PaneKeeper(WindowKeeper):
         for number in np.unique(self._log.at(lo, hi)).tolist():
             self._pieces.delete(f"sub/{number}")
 
+    def _groups_in_use(self) -> BoolArray:
+        used = super()._groups_in_use()
+        for group, _, _ in self._open.values():
+            used[group] = True
+        return used
+
+    def _renumber(self, numbers: IntArray) -> None:
+        """Pieces are saved anew, with the new numbers."""
+        super()._renumber(numbers)
+        lo, hi = self._log.front, self._log.end
+        at, (group, sums), rows = self._log.at(lo, hi), self._log.entries(lo, hi), self._log.rows(lo, hi)
+        cuts = np.flatnonzero(np.diff(at)) + 1
+        for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(at)], strict=True):
+            if begin < end:
+                entries = (group[begin:end].copy(), rows[begin:end].copy())
+                name = f"sub/{int(at[begin])}"
+                self._pieces.put(name, partial(pack_arrays, entries, sums[begin:end].copy()))
+        for number, (groups, counted, added) in self._open.items():
+            self._open[number] = (numbers[groups], counted, added)
+            self._pieces.put(f"sub/{number}", partial(pack_arrays, self._open[number][:2], added))
+
     def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
         for number in sorted(int(key.removeprefix("sub/")) for key in saved if key.startswith("sub/")):
             (group, rows), sums = unpack_arrays(f"sub/{number}", saved[f"sub/{number}"], 2, self.dimension)

@@ -14,7 +14,6 @@ import numpy as np
 from tacit.functions.additive import row_weights
 from tacit.functions.goals import Top
 from tacit.language.plan import WatchPlan
-from tacit.protocols.topk.key_table import KeyTable
 from tacit.protocols.topk.objects import Objects
 from tacit.protocols.topk.score_tables import Scores
 from tacit.runtime.window_keeper import WindowKeeper
@@ -101,10 +100,10 @@ class RankFeed:
         self._check(pane, values)
         return self._scores(step.groups, values, np.rint(step.sums[:, -1]).astype(np.int64)), step.moved
 
-    def held(self, pane: int) -> tuple[FloatArray, FloatArray, KeyTable]:
+    def held(self, pane: int) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
         """The score and the rows of every group at the end of a pane, for a witness."""
         totals = self._keeper.totals_at(pane)
-        return totals[:, :-1] @ self._weights[:, None], totals[:, -1], self._keeper.keys
+        return totals[:, :-1] @ self._weights[:, None], totals[:, -1], tuple(self._keeper.keys)
 
     def _scores(self, groups: IntArray, values: FloatArray, counts: IntArray) -> list[Scores]:
         if not len(groups):

@@ -145,6 +145,10 @@ class RowKeeper(WindowKeeper):
             **({"front_row": self._places.first} if self.template else {}),
         }
 
+    def drop_groups(self) -> bool:
+        """Windows of rows hold few groups, and keep their keys."""
+        return False
+
     def _restore_rows(self, saved: Mapping[str, bytes], meta: Mapping[str, Any]) -> None:
         self._next_block, self._history, self._full = meta["next_block"], meta["history"], meta["full"]
         self._places = RowPlaces(meta.get("front_row", 0))

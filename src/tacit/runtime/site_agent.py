@@ -22,7 +22,7 @@ from tacit.runtime.pacing import paced
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
-from tacit.runtime.site_watch import HISTORY, SiteWatch, Witness
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
@@ -323,7 +323,15 @@ class SiteAgent:
         for watch in list(self.watches.values()):
             if watch.machine is not None and watch.data.key in moved:
                 self._catch_up(watch)
+        for data in here:
+            self._drop_groups(data)
         return True
+
+    def _drop_groups(self, data: WatchData) -> None:
+        """Objects of rankings that nobody has rows of any more go; to the machines it is as if the site had started."""
+        if data.drop_groups():
+            for watch in [each for each in self.watches.values() if each.data is data and each.machine is not None]:
+                self._start(watch)
 
     def _close_held(self, table: SiteTable) -> None:
         """Close panes of a recording that were held back, as far as the watches have got; not all of them at once."""

@@ -142,6 +142,13 @@ class WatchData:
         self._is_there |= fresh
         self.there += [(group, pane) for group in np.flatnonzero(fresh).tolist()]
 
+    def drop_groups(self) -> bool:
+        """Forget groups without rows, where there are very many; then the machines of its watches must begin anew."""
+        if self.steps is None or not self.keeper.drop_groups():
+            return False
+        self.steps = RankSteps(self.keeper)
+        return True
+
     def whole(self, sums: FloatArray) -> FloatArray:
         """The windows' sums of every group, from what is kept of it."""
         if not self.by_member:

@@ -23,8 +23,9 @@ import numpy as np
 
 from tacit.language.plan import SECOND_US, Window
 from tacit.protocols.topk.key_table import KeyTable
-from tacit.runtime.blobs import Change, Pieces, pack_arrays, pack_record, unpack_arrays, unpack_record
+from tacit.runtime.blobs import Change, Pieces, pack_record, unpack_record
 from tacit.runtime.entry_log import EntryLog
+from tacit.runtime.folded import drop_base, put_base, restored_base
 from tacit.runtime.group_numbers import GroupNumbers
 from tacit.runtime.sliding_sums import SlidingSums
 from tacit.runtime.sparse_sums import SparseSums
@@ -32,10 +33,10 @@ from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
 from tacit.vocabulary.calendar import period_start
 
-__all__ = ["Added", "WindowKeeper"]
+__all__ = ["CROWDED", "Added", "WindowKeeper"]
 
 _AHEAD = 256  # ranges of so many panes are looked up at once
-_BASE, _BASE_PART = "base/", 1 << 16  # groups in a piece of what is folded
+CROWDED = 1 << 16
 _FORGET = 64  # entries are forgotten by so many: a piece of state is written for it
 
 
@@ -73,9 +74,11 @@ class WindowKeeper(ABC):
         self._found_from = 0  # and the pane of the first of them
         self._folded: int | None = None  # panes before this one are in the base
         self._base_cut = self._base_rows = 0
+        self._sums: SlidingSums | SparseSums
         self._new_log(0)
         self._pieces = Pieces()
         self._meta: dict[str, Any] = {}  # as it was handed over last
+        self._crowded = CROWDED  # groups at which it is worth a look whether some can go
 
     # What the kinds of windows differ in
 
@@ -294,28 +297,44 @@ class WindowKeeper(ABC):
         else:
             self._log.drop_before(gone)
 
+    def drop_groups(self) -> bool:
+        """Forget the groups of which no row is left, if they are more than half of very many; True if it was so.
+
+        All others have new numbers then, and ``sums`` begin anew.
+        """
+        if not self.sparse or len(self.keys) < self._crowded:
+            return False
+        used = self._groups_in_use()
+        self._crowded = max(CROWDED, 2 * int(np.count_nonzero(used)))
+        if self._crowded > len(self.keys):
+            return False
+        before, base = len(self.keys), self._sums.base.reshape(-1, self.dimension)
+        numbers = self._groups.keep(used, self._pieces)
+        self._renumber(numbers)
+        self._sums = SparseSums(self._log, self.dimension)
+        self._sums.base = base[used[: len(base)]].ravel()
+        if self._folded is not None:
+            drop_base(self._pieces, before)
+            self._save_base()
+        return True
+
+    def _groups_in_use(self) -> BoolArray:
+        """Those of which the log, or what was folded, has anything; windows add their open panes."""
+        used = np.zeros(len(self.keys), dtype=np.bool_)
+        used[self._log.entries(self._log.front, self._log.end)[0]] = True
+        base = self._sums.base.reshape(-1, self.dimension)
+        used[: len(base)] |= (base != 0.0).any(axis=1)
+        return used
+
+    def _renumber(self, numbers: IntArray) -> None:
+        self._log.renumber(numbers)
+
     def _save_base(self) -> None:
-        """In parts: of millions of groups every copy of the whole would be felt."""
-        groups = len(self._sums.base) // self.dimension
-        for first in range(0, max(1, groups), _BASE_PART):
-            self._pieces.put(f"{_BASE}{first}", partial(self._base_part, first))
-
-    def _base_part(self, first: int) -> bytes:
-        part = self._sums.base.reshape(-1, self.dimension)[first : first + _BASE_PART]
-        return pack_arrays((), part)
-
-    def _restore_base(self, saved: Mapping[str, bytes]) -> None:
-        parts = {int(key.removeprefix(_BASE)): key for key in saved if key.startswith(_BASE)}
-        names = [parts[first] for first in sorted(parts)] or ["base"]  # an earlier release saved it in one
-        tables = [unpack_arrays(name, saved[name], 0, self.dimension)[1] for name in names if name in saved]
-        whole = sorted(parts) == [_BASE_PART * at for at in range(len(parts))]
-        if not tables or not whole or any(len(table) != _BASE_PART for table in tables[:-1]):
-            raise ProtocolError("the saved sum of a watch is missing; delete this site's state and start again")
-        self._sums.base = np.concatenate(tables).ravel()
+        put_base(self._pieces, lambda: self._sums.base, self.dimension)
 
     def _new_log(self, front: int) -> None:
         self._log = EntryLog(self.dimension, front)
-        self._sums: SlidingSums | SparseSums = (SparseSums if self.sparse else SlidingSums)(self._log, self.dimension)
+        self._sums = (SparseSums if self.sparse else SlidingSums)(self._log, self.dimension)
         self._found, self._found_from = [], 0
 
     # Rows
@@ -391,7 +410,7 @@ class WindowKeeper(ABC):
         self._folded, self._base_rows, self._bare = meta["folded"], meta["base_rows"], meta.get("bare", False)
         self._new_log(int(meta.get("front", self._base_rows > 0)))
         if self._folded is not None:
-            self._restore_base(saved)
+            self._sums.base = restored_base(saved, self.dimension)
         self._restore_rows(saved, meta)
         if self._has_closed and self.open_from_us is not None:
             self._take_in(self.open_from_us)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.language import parse_watch
+from tacit.protocols.topico import kendall_distance, ranked
 from tacit.recording.stream import Recording
 from tacit.recording.topico_replay import replay_topico
 from tacit.vocabulary.errors import OptionError
@@ -39,6 +40,24 @@ def test_every_look_at_the_end_of_a_period_finds_the_truth() -> None:
     assert report["messages"]["by_kind"] == {"candidates": report["messages"]["total"]}
     assert len(next(iter(replay.final.values()))) == 5
     assert json.dumps(report)
+
+
+def test_distances_are_those_of_brute_force() -> None:
+    """Where all is sent, a peer's list is the truth at the end of the last period; what passed since then is missed."""
+    recording = log(5, 300, 6, 60)
+    quality = replay_topico(parse_watch(TEXT), recording, verify=True).report.as_dict()["quality"]
+    assert quality["entries_sent"] == quality["entries_of_everything"]
+
+    def truth(now: int) -> tuple[str, ...]:
+        inside = recording.group[(recording.t >= now - 15_000_000) & (recording.t < now)]
+        objects, counts = np.unique(inside, return_counts=True)
+        keys = [recording.keys[each] for each in objects]
+        return tuple(key for key, _ in ranked(dict(zip(keys, counts.tolist(), strict=True)), 5))
+
+    ends = range(5_000_000, 60_000_001, 5_000_000)
+    distances = [kendall_distance(truth(end + look * 1_000_000), truth(end)) for end in ends for look in range(5)]
+    assert quality["kendall_mean"] == pytest.approx(np.mean(distances), abs=1e-4)
+    assert quality["kendall_max"] == pytest.approx(max(distances), abs=1e-4)
 
 
 def test_gossip_sends_less_and_knows_later() -> None:

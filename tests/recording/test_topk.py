@@ -126,6 +126,32 @@ def test_the_observer_sees_what_is_wrong(seed, spoil):
     assert verdict.max_error == pytest.approx(worst)
 
 
+@pytest.mark.parametrize(("sites", "order"), [(4, "DESC"), (27, "ASC"), (100, "DESC")])
+@pytest.mark.parametrize("within", [0, 4])
+def test_no_answer_is_wrong_at_few_and_many_sites(sites, within, order):
+    """Objects come, are popular for a while, and vanish with the window: also those that were in the list."""
+    dice = np.random.default_rng(sites + within)
+    rows, objects = 800, 40
+    t = np.sort(dice.integers(0, 60_000_000, rows))
+    popular = (t // 6_000_000 * 4 + dice.geometric(0.4, rows)) % objects
+    made = Recording.from_arrays(
+        t, dice.integers(0, sites, rows), np.ones((rows, 1)), group=popular,
+        sites=[f"s{k}" for k in range(sites)], groups=[f"o{k}" for k in range(objects)],
+    )  # fmt: skip
+    plan = parse_watch(
+        "CREATE WATCH w AS SELECT k, COUNT(*) AS n FROM t WINDOW LAST 5 SECONDS GROUP BY k"
+        f" ORDER BY n {order} LIMIT 3" + (f" WITHIN {within}" if within else "")
+    )
+    replay = replay_topk(plan, made, verify=True)
+    report = replay.report
+    assert (report.missed, report.spurious) == (0, 0)
+    assert report.max_error <= within
+    assert report.crossings > 10
+    leaving = {name for alert in report.alerts for name in alert.left}
+    present = {f"o{k}" for k in popular[t > t[-1] - 5_000_000].tolist()}
+    assert leaving - present  # some that were in the list have no rows any more
+
+
 def test_the_report_says_who_entered_and_who_left():
     made = Recording.from_arrays(
         [0, 1_000_000, 2_000_000, 3_000_000], [0, 1, 0, 1], np.ones((4, 1)), group=[0, 1, 1, 1], groups=["a", "b"]

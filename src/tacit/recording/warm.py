@@ -9,6 +9,8 @@ from tacit.functions.expressions import Variable
 from tacit.functions.goals import Comparison, Top
 from tacit.functions.statistics import Statistic
 from tacit.language.plan import Every, WatchPlan, Window
+from tacit.protocols._kernels_keys import add_backwards, add_forwards, take_back
+from tacit.protocols.topk.key_table import KeyTable
 from tacit.recording.engine import Engine
 from tacit.recording.physical import physical_plan
 from tacit.recording.stream import Recording
@@ -33,6 +35,7 @@ def warm_kernels() -> int:
     physical = physical_plan(plan, recording)
     outcomes = [Engine(physical, updates, protocol=protocol).run() for protocol in ("coordinator", "broadcast")]
     _warm_rankings()
+    _warm_keys()
     curves, point = Curves(mean), np.ones(2)
     curves.over(point, point)
     curves.values(point[None])
@@ -49,6 +52,17 @@ def _warm_rankings() -> None:
     window, count = Window("rows", Every(rows=1), rows=5), Statistic("count", "1", nonnegative=True, count=True)
     plan = WatchPlan("warm", "", "t", (), Top(Variable(0), 1), (count,), (), (), window)
     replay_topk(plan, recording, verify=True)
+
+
+def _warm_keys() -> None:
+    """What live sites number their groups with, and add up what enters and leaves their windows."""
+    table = KeyTable(["a"])
+    table.kept(np.array([table.find("a") == 0]))
+    group, values, sums = np.zeros(1, dtype=np.int32), np.ones((1, 2)), np.zeros((1, 2))
+    before = np.empty((1, 2))
+    add_forwards(group, values, sums)
+    add_backwards(group, values, sums, before)
+    take_back(group, before, 0, sums)
 
 
 if __name__ == "__main__":

@@ -175,11 +175,10 @@ def _figure4(bench: Workbench, name: str, queries: Iterator[Query]) -> bool:
             axes.plot(errors, [each.caching for each in replays], "s--", color=COLOURS[1], label="caching")
             axes.axhline(replays[0].events, color="#777777", linestyle=":", label="every event")
             axes.set_xscale("symlog", linthresh=errors[1], linscale=0.5)
-            axes.set_yscale("log")
+            _messages_axis(axes)
             axes.set_xticks(errors, [f"{each:,.0f}" for each in errors])
             axes.set_xticks([], minor=True)
             axes.set_xlabel("error allowed (0, then logarithmic)")
-            axes.set_ylabel("messages")
             axes.set_xlim(-0.25 * errors[1], 1.4 * errors[-1])
         chart.legend(*cells[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         save(chart, bench.out, name)
@@ -243,6 +242,15 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return chart, list(grid.flat[:count])
 
 
+def _messages_axis(axes: Any) -> None:
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("messages")
+
+
 def _figure3(bench: Workbench, name: str, queries: Iterator[Query]) -> bool:
     """Messages by what the coordinator keeps in reserve (F_0), and by how sites share the rest."""
     panels, held = [], True
@@ -279,12 +287,8 @@ def _figure3(bench: Workbench, name: str, queries: Iterator[Query]) -> bool:
                 for shares, style in (("even", "o-"), ("proportional", "s--")):
                     axes.plot(RESERVES, found[shares], style, color=colour, label=f"{error}, {shares}")
                 axes.axhline(found["chosen"][0], color=colour, linestyle=":", label=f"{error}, as chosen by itself")
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_minor_locator(NullLocator())
-            axes.yaxis.set_major_formatter("{x:,.0f}")
+            _messages_axis(axes)
             axes.set_xlabel("kept by the coordinator (F_0)")
-            axes.set_ylabel("messages")
         chart.legend(*cells[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(cells), fontsize=8)
         save(chart, bench.out, name)
     return held

@@ -210,7 +210,8 @@ class Bout:
             leeway = adjusted + before - sum(borders) + epsilon * member
             if not holds(leeway, member):
                 return False
-            share = parts(leeway, member, np.array([1.0 - self.rules.policy.alone]), self.rules.quantum)[:, 0]
+            given = 1.0 - self.rules.policy.kept(epsilon, standings.largest)
+            share = parts(leeway, member, np.array([given]), self.rules.quantum)[:, 0]
             fresh = borders[1] - values + share
             shift[rows] += fresh - deltas[rows, site + 1]
             own[rows] = -(deltas[rows, 1:].sum(axis=1) + shift[rows])

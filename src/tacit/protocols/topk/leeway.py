@@ -21,17 +21,16 @@ __all__ = ["SHARES", "Policy", "parts"]
 
 SHARES = ("auto", "even", "proportional")
 _SMALL = 1e-3  # of the largest score: below it epsilon counts as small
-_RESERVE = 0.5  # what the coordinator keeps of the leeway then, and always when it settles with one site alone
+_RESERVE, _RESERVE_LARGE = 0.5, 0.25  # what the coordinator keeps of the leeway then, and else
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What the coordinator keeps of each leeway (``reserve``, the seed's F_0), and how sites share the rest.
 
-    Left open, a small epsilon means half of it and shares in proportion to updates, a large one nothing and even
-    shares: with a large epsilon it is best that nobody needs to speak at all. When it settles with one site alone it
-    keeps half of what it has in both cases, for the next site that is short (the seed keeps nothing with a large
-    epsilon: 3,774 messages against 14,178 in one setting).
+    Left open, a small epsilon means half of it and shares in proportion to updates, a large one a quarter and even
+    shares. The seed keeps nothing with a large epsilon, which is best where nobody then needs to speak at all; a
+    quarter costs a twentieth there, and saves up to two fifths where scores move a lot (docs/BENCHMARKS.md).
     """
 
     reserve: float | None = None
@@ -45,10 +44,11 @@ class Policy:
             raise OptionError(f"the coordinator's reserve is {self.reserve:g}, but must be from 0 to 1")
         return self
 
-    @property
-    def alone(self) -> float:
-        """What the coordinator keeps when it settles with one site alone."""
-        return _RESERVE if self.reserve is None else self.reserve
+    def kept(self, epsilon: float, largest: float) -> float:
+        """What the coordinator keeps of one unit of leeway, when all share or when it settles with one site alone."""
+        if self.reserve is not None:
+            return self.reserve
+        return _RESERVE if _is_small(epsilon, largest) else _RESERVE_LARGE
 
     def fractions(self, epsilon: float, largest: float, rates: FloatArray) -> tuple[float, FloatArray]:
         """What the coordinator and the sites get of one unit of leeway, together 1.
@@ -56,13 +56,16 @@ class Policy:
         >>> Policy().fractions(0.0, 100.0, np.array([3.0, 1.0]))
         (0.5, array([0.375, 0.125]))
         >>> Policy().fractions(10.0, 100.0, np.array([3.0, 1.0]))
-        (0.0, array([0.5, 0.5]))
+        (0.25, array([0.375, 0.375]))
         """
-        small = epsilon < _SMALL * largest or epsilon == 0.0
-        reserve = (_RESERVE if small else 0.0) if self.reserve is None else self.reserve
+        small, reserve = _is_small(epsilon, largest), self.kept(epsilon, largest)
         even = self.shares == "even" or (self.shares == "auto" and not small)
         weights = np.ones(len(rates)) if even or not rates.sum() > 0 else rates
         return reserve, (1.0 - reserve) * weights / weights.sum()
+
+
+def _is_small(epsilon: float, largest: float) -> bool:
+    return epsilon < _SMALL * largest or epsilon == 0.0
 
 
 def parts(leeway: FloatArray, member: BoolArray, fractions: FloatArray, quantum: float) -> FloatArray:

@@ -158,3 +158,14 @@ def test_keys_that_need_care(tmp_path: Path, more: str) -> None:
     fed = Fed(tmp_path, more=more)
     fed.feed(6, {'he said "no"': 3, "ü, ö": 2, "": 1})
     assert fed.members == ['he said "no"', "ü, ö"]
+
+
+@pytest.mark.parametrize("more", ["", " USING topico"])
+def test_a_clock_may_leap_over_years(tmp_path: Path, more: str) -> None:
+    """Nobody walks through forty million panes."""
+    fed = Fed(tmp_path, more=more)
+    fed.feed(5, {"a": 3, "b": 2, "c": 1})
+    fed.second += 40_000_000
+    fed.feed(8, {"x": 3, "y": 2, "a": 1})
+    fed.live.settle(40)
+    assert fed.members == ["x", "y"]

@@ -95,16 +95,25 @@ class Nominator(Claimant[Nomination]):
         self._tables.move(pane)
         made = []
         for name in sorted({*self._tables.lists, *self._peers}):
-            table = self._tables.table(name)
-            counts = table.values[: table.size]
-            there = np.flatnonzero((counts > 0.0) & (table.counts[: table.size] > 0)).tolist()
-            candidates = self._peer(name).disseminate(
-                pane, {table.key(at): float(counts[at]) for at in there}, name=name
-            )
+            candidates = self._peer(name).disseminate(pane, self._counts(name, pane), name=name)
             if candidates.keys or name in self._spoken:
                 made.append(candidates)
         self._spoken = {each.list for each in made if each.keys}
         return Nomination(self.site, self._reports + 1, pane, self.version, tuple(made))
+
+    def _counts(self, name: str, pane: int) -> dict[str, float]:
+        """The counts of a list that may matter: there may be millions of objects with small ones."""
+        table = self._tables.table(name)
+        scores = table.values[: table.size]
+        there = np.flatnonzero((scores > 0.0) & (table.counts[: table.size] > 0))
+        threshold, peers, echoed = self._peer(name).wanted(pane)
+        if len(there) > self._k and threshold > 0.0:
+            counts = scores[there]
+            last = -np.partition(-counts, self._k - 1)[self._k - 1]
+            there = there[(counts >= last) | (counts * peers >= threshold)]
+        found = {table.key(at): float(scores[at]) for at in there.tolist()}
+        places = [(key, table.find(key)) for key in echoed if key not in found]
+        return found | {key: float(scores[at]) for key, at in places if at >= 0 and table.counts[at] > 0}
 
 
 class Exchange:

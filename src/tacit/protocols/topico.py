@@ -97,17 +97,24 @@ class Peer:
 
     def disseminate(self, pane: int, counts: Mapping[str, float], name: str = "") -> Candidates:
         """The end of a period: what all others are to be sent. It counts for the peer itself, too."""
-        self._pane, self._answer = max(self._pane, pane), None
-        live = self._live()
-        everything = self.answer
-        threshold = everything[-1][1] if len(everything) == self.k else 0.0
-        echoed = {key for each in live for key in each.keys[: each.own]}
-        peers = len({each.site for each in live} | {self.site})
+        threshold, peers, echoed = self.wanted(pane)
         made = candidates_of(
             self.site, pane, counts, k=self.k, peers=peers, threshold=threshold, echoed=sorted(echoed), name=name
         )  # fmt: skip
         self._known[self.site], self._answer = made, None
         return made
+
+    def wanted(self, pane: int) -> tuple[float, int, set[str]]:
+        """What decides about candidates of a pane: the threshold, the number of peers, and what is to be echoed.
+
+        Beside its k largest objects, a peer needs to look only at those whose count times the number of peers is at
+        least the threshold, and at those that are echoed.
+        """
+        self._pane, self._answer = max(self._pane, pane), None
+        live, everything = self._live(), self.answer
+        threshold = everything[-1][1] if len(everything) == self.k else 0.0
+        echoed = {key for each in live for key in each.keys[: each.own]}
+        return threshold, len({each.site for each in live} | {self.site}), echoed
 
     def receive(self, candidates: Candidates) -> None:
         """What another peer has sent; one that is older than what is known changes nothing."""

@@ -25,6 +25,9 @@ from tacit.vocabulary.keys import split_key
 __all__ = ["RankFeed", "RankSteps"]
 
 
+_LEAP = 10_000  # panes: as many as a site keeps that nobody settled
+
+
 class _Step(NamedTuple):
     """The groups that a pane changed, their sums afterwards, and how many rows came or went with it."""
 
@@ -42,10 +45,15 @@ class RankSteps:
         self._at: int | None = None  # the pane that the sums are at
 
     def step(self, pane: int) -> _Step:
-        """What a closed pane changed. Of the first that is asked for it is everything that is there."""
+        """What a closed pane changed. Of the first that is asked for it is everything that is there.
+
+        After a leap of the clock it is all that has changed since the last one: nobody asks for the panes between.
+        """
         oldest = self._keeper.oldest
         assert oldest is not None
         begin = oldest if self._at is None else max(oldest, self._at + 1)
+        if pane - begin >= _LEAP:
+            begin = pane
         for each in range(begin, pane + 1):
             groups, moved = self._keeper.step(each)
             self._steps[each] = _Step(groups, self._keeper.sums.take(groups), moved)

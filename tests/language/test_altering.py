@@ -73,6 +73,7 @@ def test_what_is_stored_means_what_was_asked() -> None:
         ("ALERT WHEN a > 5", "WITHIN 7", "WITHIN belongs to a watch that tracks"),
         ("TRACK a WITHIN 5", "THRESHOLD 7", "has no THRESHOLD; its error is changed with SET WITHIN"),
         ("TRACK a WITHIN 5", "MARGIN 7", "has no MARGIN"),
+        ("TRACK a WITHIN 5", "WITHIN 0", "not above 0; an exact value cannot be kept"),
     ],
 )
 def test_what_is_not_plain_is_refused_at_its_place(goal: str, change: str, said: str) -> None:

@@ -123,3 +123,21 @@ def test_what_a_ranking_does_not_have_cannot_be_altered(change):
     (statement,) = parse_statements(f"ALTER WATCH w SET {change}")
     with pytest.raises(SentenceError):
         altered(f"{START} ORDER BY hits DESC LIMIT 20", statement)
+
+
+def test_topico_adds_up_what_cannot_be_negative() -> None:
+    window = "WINDOW LAST 15 SECONDS EVERY 5 SECONDS"
+    score = f"SELECT k, {{}} AS n FROM t {window} GROUP BY k ORDER BY n DESC LIMIT 3 USING topico"
+    parse_watch("CREATE WATCH w AS " + score.format("2 * COUNT(*) + COUNT_IF(x > 1)"))
+    for wrong in ("SUM(x)", "COUNT(*) - COUNT_IF(x > 1)"):
+        with pytest.raises(SentenceError, match="topico adds up what cannot be negative"):
+            parse_watch("CREATE WATCH w AS " + score.format(wrong))
+    with pytest.raises(SentenceError, match="topico finds the largest"):
+        parse_watch("CREATE WATCH w AS " + score.format("COUNT(*)").replace("DESC", "ASC"))
+
+
+def test_explain_names_the_lists() -> None:
+    plan = parse_watch("CREATE WATCH w AS SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 1 PER r")
+    text = explain_text(plan)
+    assert "the group with the largest n" in text
+    assert "one per k, in a list of its own for each r" in text

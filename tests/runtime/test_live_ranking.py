@@ -166,3 +166,12 @@ def test_the_answer_is_shown_with_ranks(tmp_path: Path) -> None:
     assert key_label('["k1"]') == "k1"
     (text,) = story.live.ask("EXPLAIN WATCH w")
     assert "lists now" in text["text"]
+
+
+def test_it_is_exact_again_when_altered_so(tmp_path: Path) -> None:
+    story = Story(2, tmp_path, "within", crashes=False)
+    story.live.ask("ALTER WATCH w SET WITHIN 0")
+    story.live.settle(10)
+    assert " WITHIN 0" in story.live.coordinator.find("w").plan.text
+    (text,) = story.live.ask("EXPLAIN WATCH w")
+    assert text["text"].count("protocol") == 1

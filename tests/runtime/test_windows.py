@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tacit.language.plan import Every, Window
 from tacit.runtime import window_keeper as module
 from tacit.runtime.windows import Change, WindowKeeper, restore_keeper, window_keeper
+from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.errors import ProtocolError, SentenceError
 from tests.runtime.window_twin import Row, Twin, pane_deltas, row_block
 
@@ -390,3 +391,15 @@ def test_garbled_state_is_noticed(window):
             restore_keeper(window, D, {other: blob for other, blob in saved.items() if other != key})
     with pytest.raises(ProtocolError, match="another watch"):
         restore_keeper(window, D + 1, saved)
+
+
+def test_no_rows_lie_between_equal_places_before_the_front() -> None:
+    """Of folded windows the places are before what is held; what is uninitialised there must not be summed."""
+    keeper = window_keeper(Window("all", Every(duration_us=1_000_000)), 1, sparse=True)
+    for second in range(200):
+        one = np.ones(1, dtype=np.int64)
+        keeper.add(PaneDeltas(np.array([second]), np.array([0]), one, np.ones((1, 1)), ('["k"]',)))
+        keeper.close_through((second + 1) * 1_000_000)
+        groups, moved = keeper.step(second)
+        assert (groups.tolist(), moved) == ([0], 1)
+        keeper.settle(second)

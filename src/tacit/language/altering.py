@@ -72,6 +72,8 @@ def _refuse(plan: WatchPlan, change: Change) -> None:
     tracks = isinstance(plan.goal, Track | Top)
     if isinstance(plan.goal, Top) and change.percent:
         raise _error(change, f"how far {plan.name} may be off is said in the unit of its scores", "SET WITHIN 50")
+    if isinstance(plan.goal, Track) and change.what == "within" and not change.number:
+        raise _error(change, f"WITHIN {change.number} is not above 0", "an exact value cannot be kept")
     if change.what == "within" and not tracks:
         hint = "an alert has SET MARGIN and SET THRESHOLD"
         raise _error(change, f"{plan.name} alerts, and WITHIN belongs to a watch that tracks", hint)

@@ -224,7 +224,8 @@ def goal_text(goal: Goal | Top, names: list[str], outputs: Mapping[str, Expressi
     if isinstance(goal, Top):
         within = f", within {goal.within:g}" if goal.within else ""
         ranked = f", scores within {goal.ranked:g}" if goal.ranked is not None else ""
-        return f"the {goal.k:,} groups with the {'largest' if goal.largest else 'smallest'} {text}{within}{ranked}"
+        which = "largest" if goal.largest else "smallest"
+        return f"the {'group' if goal.k == 1 else f'{goal.k:,} groups'} with the {which} {text}{within}{ranked}"
     if isinstance(goal, Track):
         return f"{text} within {goal.within:g}{' percent' if goal.percent else ''}"
     margin = f" margin {goal.margin:g}" if goal.margin else ""
@@ -260,7 +261,9 @@ def _duration(duration_us: int) -> str:
 
 def _groups_text(plan: WatchPlan) -> str | None:
     if isinstance(plan.grouping, ByKey):
-        return f"one per {', '.join(plan.grouping.names)}"
+        names, per = plan.grouping.names, plan.goal.per if isinstance(plan.goal, Top) else 0
+        lists = f", in a list of its own for each {', '.join(names[-per:])}" if per else ""
+        return f"one per {', '.join(names[: len(names) - per])}{lists}"
     if isinstance(plan.grouping, ByMember):
         return f"one per {plan.grouping.name}, each member of {plan.grouping.expression}"
     return None

@@ -146,11 +146,18 @@ class RankingClause:
                 "which of groups with equal scores is listed is not kept", tokens[0], "order by the score alone"
             )
         expression = lowering.number(self.tree)
-        if row_weights(expression, len(lowering.vector.statistics)) is None:
+        statistics = lowering.vector.statistics
+        weights = row_weights(expression, len(statistics))
+        if weights is None:
             raise source.error(
                 "this score does not add up over sites",
                 self.tree,
                 "rank by COUNT(*), SUM(x), or sums and multiples of them",
+            )
+        adds = all(each.nonnegative or not weight for each, weight in zip(statistics, weights.tolist(), strict=True))
+        if self.using == "topico" and not (adds and (weights >= 0.0).all()):
+            raise source.error(
+                "topico adds up what cannot be negative", self.tree, "rank by COUNT(*) or COUNT_IF, or leave USING out"
             )
         within, ranked = (self._amount(lowering, word) for word in ("WITHIN", "RANKED"))
         if ranked == 0.0:

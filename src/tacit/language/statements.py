@@ -57,7 +57,7 @@ SHOWN = ("WATCHES", "WATCH", "SITES", "ALERTS")
 CHANGED = ("MARGIN", "THRESHOLD", "WITHIN")
 CHANGED_SYNONYMS = {
     **dict.fromkeys(("EPSILON", "ERROR", "TOLERANCE", "PRECISION", "ACCURACY"), "WITHIN"),
-    **dict.fromkeys(("LIMIT", "BOUND", "LEVEL"), "THRESHOLD"),
+    **dict.fromkeys(("BOUND", "LEVEL"), "THRESHOLD"),
     **dict.fromkeys(("SLACK", "HYSTERESIS"), "MARGIN"),
 }
 
@@ -182,8 +182,8 @@ def _change(words: Words, piece: Words) -> Change:
         raise source.error(f"{what} is a number of its own, not a share of another", piece.last, "leave it out")
     if what == "MARGIN" and number < 0:
         raise source.error(f"MARGIN {number} is negative", at, "a margin is 0 or more")
-    if what == "WITHIN" and number <= 0:
-        raise source.error(f"WITHIN {number} is not above 0", at, "an exact value cannot be kept")
+    if what == "WITHIN" and number < 0:
+        raise source.error(f"WITHIN {number} is below 0", at, "an error is 0 or more")
     if percent and number >= 100:
         raise source.error(f"WITHIN {number} PERCENT promises nothing", at, "stay below 100")
     line, column = source.place(first)

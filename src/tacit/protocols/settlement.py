@@ -37,6 +37,7 @@ from tacit.vocabulary import ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
+_VERSION_MAX = 1 << 62
 _SITES_MAX = 1 << 16  # arrays are as long as the largest number; a larger one is an error of whoever gave it
 
 
@@ -184,6 +185,8 @@ class Settlement(Tenure):
 
     def _overtake(self, site: int, version: int) -> None:
         """The site holds a zone that these books do not know: they are an older copy. All are asked anew."""
+        if version > _VERSION_MAX:
+            raise ProtocolError(f"site {site} says that it was told a zone of version {version}")
         self.resolver.versions[site] = next_version(version, self.resolver.epoch)
         self.resolver.touched.add(site)
         self._abandon()

@@ -49,6 +49,8 @@ def pruning(watches: Iterable[KeptWatch], wall: float, keep_s: float) -> list[Wr
         writes.append(("DELETE FROM spans WHERE watch = ? AND last < ?", (watch.number, oldest)))
         for overtaken in (_OVERTAKEN, _OVERTAKEN_LISTS):
             writes.append((overtaken, (watch.lineage, oldest, oldest)))
+        gone = "DELETE FROM rankings WHERE lineage = ? AND pane < ? AND members = '[]'"
+        writes.append((gone, (watch.lineage, oldest)))
     before = wall - keep_s
     writes.append((_OLD_ALERTS, (datetime.fromtimestamp(before, UTC).isoformat(),)))
     writes.append(("DELETE FROM set_aside WHERE id NOT IN (SELECT id FROM alerts)", ()))

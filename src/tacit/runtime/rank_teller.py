@@ -49,6 +49,8 @@ class RankTeller:
             promised = self.goal.ranked is not None
             if another or promised or self._estimates:
                 self.said[name] = now
+            if not now:
+                self.said.pop(name, None)
             if another or promised or (moved and self._estimates):
                 told = (self.lineage, pane, name, json.dumps(list(now.items())))
                 writes.append(("INSERT OR REPLACE INTO rankings VALUES (?, ?, ?, ?)", told))

@@ -56,7 +56,7 @@ def watch_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> di
 
 def explained(watch: KeptWatch) -> str:
     """EXPLAIN WATCH of one that runs: the plan, how it is kept, and the zones that its sites hold."""
-    lines = [explain_text(watch.plan), f"  protocol    {watch.protocol}"]
+    lines = [explain_text(watch.plan), *([] if watch.ranks else [f"  protocol    {watch.protocol}"])]
     resolver = None if watch.settlement is None else watch.settlement.resolver
     if watch.ranks:
         words = resolver.words() if isinstance(resolver, Ranker | Exchange) else "none yet"

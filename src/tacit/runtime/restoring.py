@@ -48,4 +48,5 @@ def _values(store: Store, lineage: int) -> dict[str, Said]:
 
 def _lists(store: Store, lineage: int) -> Lists:
     rows = store.all("SELECT list, members FROM rankings WHERE lineage = ? ORDER BY pane", (lineage,))
-    return {name: dict(json.loads(members)) for name, members in rows}
+    found = {name: dict(json.loads(members)) for name, members in rows}
+    return {name: members for name, members in found.items() if members}

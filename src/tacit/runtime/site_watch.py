@@ -263,6 +263,7 @@ class SiteWatch:
         if keeper.oldest is not None and keeper.oldest > (keeper.begin or 0):
             begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
         self.announced = 0
+        self.repeats.forget()
         if self.data.steps is not None:
             self.feed = RankFeed(self.plan, keeper, self.data.steps)
             self.machine = self._ranking_machine(site, self.feed, begin, session - 1)

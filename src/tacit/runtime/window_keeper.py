@@ -266,8 +266,9 @@ class WindowKeeper(ABC):
         return self._found[pane - self._found_from]
 
     def _rows_between(self, lo: int, hi: int) -> int:
-        folded = self._base_rows if lo < self._log.front else 0
-        return folded + int(self._log.rows(max(lo, self._log.front), hi).sum())
+        front = self._log.front
+        folded = self._base_rows if lo < min(hi, front) else 0
+        return folded + int(self._log.rows(max(lo, front), max(hi, front)).sum())
 
     @property
     def _has_closed(self) -> bool:

@@ -44,14 +44,15 @@ class Bout:
     """One list, from violations to what sites are told: ``needs``, then ``take``, until ``phase`` is DONE."""
 
     def __init__(
-        self, rules: Rules, standings: Standings, roster: IntArray, available: Iterable[int], rates: FloatArray
-    ) -> None:
+        self, rules: Rules, standings: Standings, roster: IntArray, available: Iterable[int], rates: FloatArray,
+        most: int = OBJECTS_MOST,
+    ) -> None:  # fmt: skip
         self.rules, self.standings, self.known = rules, standings, len(standings)
         self.phase = Phase.DONE
         self.told: dict[int, Ranked] = {}
         self.again = False
         self.asked_all = False
-        self._roster, self._available, self._rates = roster, sorted(available), rates
+        self._roster, self._available, self._rates, self._most = roster, sorted(available), rates, most
         self._values: dict[int, dict[str, tuple[float, bool]]] = {}
         self._borders: dict[int, float] = {}
         self._broken: dict[int, int] = {}
@@ -69,8 +70,8 @@ class Bout:
         for site, shown in reports.items():
             rows = self.standings.rows(shown.entries.keys)
             self.standings.shown[rows, site] = shown.entries.values
-        too_many = self.known > OBJECTS_MOST or any(each.broken and not each.relief for each in reports.values())
-        if too_many or self._is_far():
+        too_many = self.known > self._most or any(each.broken and not each.relief for each in reports.values())
+        if too_many or self._is_far(self.standings.shown[self.standings.members]):
             self.search()
             return
         reliefs = {site: shown for site, shown in reports.items() if shown.relief > 0.0}
@@ -103,9 +104,9 @@ class Bout:
         places = [at for at in map(self.standings.find, keys) if at >= 0]
         return self.standings.open or bool(len(self.standings.rest(np.array(places, dtype=np.int64))))
 
-    def _is_far(self) -> bool:
-        """Sums that round: have scores become so small beside their adjustments that all must begin anew?"""
-        return not self.rules.quantum and self.standings.is_far(self.standings.members, self.rules.epsilon)
+    def _is_far(self, scores: FloatArray) -> bool:
+        """Have scores become so small beside their adjustments that all must begin anew?"""
+        return self.standings.is_far(scores, self.rules.epsilon, whole=bool(self.rules.quantum))
 
     def search(self) -> None:
         """Begin anew: the threshold algorithm over all available sites."""
@@ -256,6 +257,8 @@ class Bout:
         standings, rules, sites = self.standings, self.rules, np.array(self._available, dtype=np.int64)
         rows = standings.rows(self._sought)
         values, held = self._tables(self._sought)
+        if self._is_far(values):
+            return False
         deltas = standings.deltas[np.ix_(rows, sites + 1)]
         there: BoolArray = np.asarray(held.any(axis=1))
         if len(sites) < len(self._roster):  # who is away may have it

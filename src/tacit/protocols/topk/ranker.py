@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.protocols.messages import Fit, Message
 from tacit.protocols.resolver import Estate
-from tacit.protocols.topk.bout import Bout, Phase, Rules
+from tacit.protocols.topk.bout import OBJECTS_MOST, Bout, Phase, Rules
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranked, Ranking, Showing, Shown, Sought
 from tacit.protocols.topk.rules import check_numbers
 from tacit.protocols.topk.standings import Standings
@@ -21,6 +21,8 @@ from tacit.vocabulary import Answer, BoolArray, FloatArray, IntArray, ProtocolEr
 from tacit.vocabulary.keys import key_order
 
 __all__ = ["Ranker"]
+
+_BUSY = 8  # lists that may each know as many objects as one alone
 
 
 class Ranker:
@@ -230,7 +232,14 @@ class Ranker:
         """A resolution of a list; who speaks is there."""
         roster = np.flatnonzero(self.roster)
         available = sorted({*np.flatnonzero(self.available & self.roster).tolist(), *speaking})
-        return Bout(self.rules, standings, roster, available, self.rates)
+        most = max(4 * self.rules.k, OBJECTS_MOST // max(1, len(self.lists) // _BUSY))
+        return Bout(self.rules, standings, roster, available, self.rates, most)
+
+    def _forget_if_empty(self, standings: Standings) -> None:
+        """Of a list without objects sites know nothing that they would not think anyhow: it is closed and empty."""
+        if self.per and standings.is_empty and standings.name in self.lists:
+            self.objects -= len(standings)
+            del self.lists[standings.name]
 
     def _idle(self) -> None:
         if self._bouts:
@@ -268,6 +277,8 @@ class Ranker:
             self.touched.add(site)
             version, named = int(self.versions[site]), tuple(told[site])
             messages.append(Ranking(site, version, self._pane, named, again, self._whole))
+        for bout in self._bouts:
+            self._forget_if_empty(bout.standings)
         self._torn = self._torn and not self._whole
         self._bouts, self._whole, self._lists = [], False, None
         return tuple(messages)

@@ -13,6 +13,7 @@ __all__ = ["NOBODY", "Standings"]
 
 NOBODY = -1
 _FAR = 64.0
+_EXACT = 2.0**44
 _ROOM = 1 << 14  # objects that there is always room for
 
 
@@ -27,6 +28,7 @@ class Standings:
         self.name = name
         self.open = False
         self.largest = 0.0  # the largest score at the last count
+        self.reach = 0.0  # no adjustment has been larger since all began anew
         self.keys: list[str] = []
         self._place: dict[str, int] = {}
         self.deltas: FloatArray = np.zeros((16, sites + 1))
@@ -38,6 +40,11 @@ class Standings:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def is_empty(self) -> bool:
+        """Is it as if nobody had spoken of the list?"""
+        return not (self.open or self.member[: len(self)].any() or self.known[: len(self)].any())
 
     @property
     def members(self) -> IntArray:
@@ -71,7 +78,7 @@ class Standings:
 
     def reset(self) -> None:
         """Forget every object, and the room of very many."""
-        self.keys, self._place = [], {}
+        self.keys, self._place, self.reach = [], {}, 0.0
         if len(self.member) > _ROOM:
             self.deltas, self.shown = (each[:_ROOM].copy() for each in (self.deltas, self.shown))
             self.member, self.known, self.guardian = (
@@ -93,13 +100,16 @@ class Standings:
     def balance(self, rows: IntArray) -> None:
         """The coordinator's adjustments are what the sites' sum to, with the sign changed: nothing is carried along."""
         self.deltas[rows, 0] = -self.deltas[rows, 1:].sum(axis=1)
+        self.reach = max(self.reach, float(np.abs(self.deltas[rows]).max(initial=0.0)))
 
-    def is_far(self, rows: IntArray, epsilon: float) -> bool:
-        """Are adjustments so much larger than scores that what they round away matters?"""
-        if not len(rows):
+    def is_far(self, scores: FloatArray, epsilon: float, *, whole: bool) -> bool:
+        """Are adjustments so much larger than these scores (objects, sites) that what they round away matters?
+
+        Whole numbers are added exactly as long as they are not huge.
+        """
+        if not len(scores) or (whole and self.reach <= _EXACT):
             return False
-        sizes = np.abs(self.shown[rows]).sum(axis=1).max() + epsilon
-        return bool(np.abs(self.deltas[rows]).max() > _FAR * sizes)
+        return self.reach > _FAR * (float(np.abs(scores).sum(axis=1).max()) + epsilon)
 
     def ranked(self, rows: IntArray, site: int, *, full: bool = False, plain: bool = False) -> Ranked:
         """What a site is told of these objects."""

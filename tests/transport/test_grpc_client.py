@@ -147,7 +147,7 @@ def test_another_version_is_refused(monkeypatch):
 
     async def test():
         async with listening() as address:
-            assert "speaks version 9 of tacit's protocol and this coordinator speaks version 3" in await complaint(
+            assert "speaks version 9 of tacit's protocol and this coordinator speaks version 4" in await complaint(
                 address, {}
             )
 

@@ -59,7 +59,7 @@ def test_a_site_of_another_version_is_refused_and_both_versions_are_named(monkey
             monkeypatch.setattr(grpc_link, "calling_card", lambda **_: card)
             async with linked(address, "old") as bad:
                 _, said, fatal = await bad.until("down")
-                assert "speaks version 1 of tacit's protocol and this coordinator speaks version 3" in said
+                assert "speaks version 1 of tacit's protocol and this coordinator speaks version 4" in said
                 assert fatal
             await good.is_well()
 

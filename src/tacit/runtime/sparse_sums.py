@@ -99,7 +99,7 @@ class SparseSums:
         if self._suffix is not None:
             take_back(left, self._before, self._lo - self._before_from, self._suffix)
         add_forwards(came, values, self._prefix)
-        return np.unique(np.concatenate([left, came]))
+        return np.unique(np.concatenate([left, came])).astype(np.int64)
 
     def _begin(self, lo: int, cut: int, hi: int) -> IntArray:
         """Add up anew; the groups whose totals are not what they were, bit by bit."""

@@ -39,7 +39,7 @@ def calling_card(*, token: str | None, site: str | None = None) -> tuple[tuple[s
     """The metadata that a caller sends; a name travels in the letters that metadata can carry.
 
     >>> calling_card(token="t", site="Zürich")
-    (('tacit-protocol', '3'), ('tacit-site', 'Z%C3%BCrich'), ('authorization', 'Bearer t'))
+    (('tacit-protocol', '4'), ('tacit-site', 'Z%C3%BCrich'), ('authorization', 'Bearer t'))
     """
     card = [(_PROTOCOL, str(VERSION))]
     if site is not None:

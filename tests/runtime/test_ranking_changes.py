@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tacit.language import parse_watch
+from tacit.protocols.messages import Heartbeat, Hello
 from tacit.runtime.judge import Judge
+from tacit.vocabulary import ProtocolError
 from tests.runtime.live import Live, RecordedBatch
 from tests.runtime.recordings import recorded
 
@@ -169,3 +171,25 @@ def test_a_clock_may_leap_over_years(tmp_path: Path, more: str) -> None:
     fed.feed(8, {"x": 3, "y": 2, "a": 1})
     fed.live.settle(40)
     assert fed.members == ["x", "y"]
+
+
+def test_a_version_beyond_all_ends_the_stream_that_said_it(tmp_path: Path) -> None:
+    fed = Fed(tmp_path)
+    fed.feed(4, {"a": 3, "b": 2, "c": 1})
+    site = fed.live.numbers["s2"]
+    for version in (2**63 - 1, 2**64 - 1):
+        with pytest.raises(ProtocolError, match="told a zone of version"):
+            fed.live.coordinator.receive(site, 1, Heartbeat(site, 1, 3, 3, version), fed.live.now)
+    fed.feed(4, {"a": 3, "b": 2, "c": 1})
+    assert (fed.state, fed.members) == ("valid", ["a", "b"])
+
+
+def test_what_a_site_calls_its_session_ends_with_its_stream(tmp_path: Path) -> None:
+    fed = Fed(tmp_path)
+    fed.feed(4, {"a": 3, "b": 2, "c": 1})
+    site = fed.live.numbers["s2"]
+    fed.live.say(fed.live.coordinator.receive(site, 1, Hello(site, 2**40, 2_000, 2_000), fed.live.now))
+    fed.live.crash_site("s2")
+    fed.live.settle(20)
+    fed.feed(8, {"a": 3, "b": 2, "c": 1})
+    assert (fed.state, fed.members) == ("valid", ["a", "b"])

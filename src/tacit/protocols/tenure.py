@@ -123,9 +123,14 @@ class Tenure:
         return dict(self._members.left)
 
     def readmit(self, site: int) -> None:
-        """The site's process is there, on a new stream: that it was once sent away says nothing any more."""
+        """The site's process is there, on a new stream: that it was once sent away says nothing any more.
+
+        Nor does what it called its session: nothing of an older stream can still arrive.
+        """
         if self._members.left.pop(site, None) is not None:
             self._members.changed()
+        if site in self._members.seen:
+            self._members.seen[site].session = -1
 
     def expect(self, sites: int) -> None:
         """A watch that has not begun yet waits for so many sites."""

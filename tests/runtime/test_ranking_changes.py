@@ -180,7 +180,7 @@ def test_a_version_beyond_all_ends_the_stream_that_said_it(tmp_path: Path) -> No
     for version in (2**63 - 1, 2**64 - 1):
         with pytest.raises(ProtocolError, match="told a zone of version"):
             fed.live.coordinator.receive(site, 1, Heartbeat(site, 1, 3, 3, version), fed.live.now)
-    fed.feed(4, {"a": 3, "b": 2, "c": 1})
+    fed.feed(8, {"a": 3, "b": 2, "c": 1})
     assert (fed.state, fed.members) == ("valid", ["a", "b"])
 
 

@@ -6,7 +6,7 @@ have rankings (topk/ranker.py); what those of vectors have in common with regard
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from tacit.protocols.books import Books, spelled_out
 from tacit.protocols.messages import Fit, Message, Reply, Report, Rows
 from tacit.vocabulary import Answer, BoolArray, FloatArray, IntArray, ProtocolError, State
 
-__all__ = ["Estate", "Resolver", "VectorResolver", "next_version"]
+__all__ = ["Estate", "ListResolver", "Resolver", "VectorResolver", "next_version"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +167,51 @@ class VectorResolver:
         books.collected[: len(estate.collected), : estate.collected.shape[1]] = estate.collected
         books.weights[: len(estate.weights), : estate.weights.shape[1]] = estate.weights
         self.touched.update(estate.roster)
+
+
+class ListResolver:
+    """What a settlement asks of the resolvers of rankings: nothing of what sites were told outlives them."""
+
+    epoch, forgetful = 1, True
+
+    def __init__(self, sites: int) -> None:
+        self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
+        self.available: BoolArray = np.ones(sites, dtype=np.bool_)
+        self.versions: IntArray = np.zeros(sites, dtype=np.int64)
+        self.requests = self.full_syncs = 0
+        self.touched: set[int] = set()  # sites whose versions changed
+
+    def grow(self, sites: int) -> None:
+        """Make room for sites up to this number."""
+        more = sites - len(self.roster)
+        if more > 0:
+            self.roster, self.available = (
+                np.concatenate([each, np.zeros(more, dtype=np.bool_)]) for each in (self.roster, self.available)
+            )
+            self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
+
+    def grow_groups(self, groups: int) -> tuple[()]:
+        """Objects have no numbers."""
+        return ()
+
+    def learn(self, fit: Fit) -> None:
+        """Nobody fits zones here."""
+
+    def estate(self, roster: tuple[int, ...], left: dict[int, int]) -> Estate:
+        """Who counted; all are asked anew."""
+        return Estate(roster, left, np.zeros((len(self.roster), 0, 0)), np.zeros((len(self.roster), 0)))
+
+    def inherit(self, estate: Estate) -> None:
+        """Make room for who counted."""
+        self.grow(len(estate.collected))
+        self.touched.update(estate.roster)
+
+    def said(
+        self, lists: Mapping[str, Mapping[str, float]], pane: int, state: State, roster: tuple[int, ...],
+        stale: tuple[int, ...], first: int,
+    ) -> Answer:  # fmt: skip
+        """An answer with these lists."""
+        return Answer(pane, state, np.empty(0, dtype=np.int64), np.empty((0, 0)), roster, stale, first, lists)
 
 
 def next_version(version: int, epoch: int) -> int:

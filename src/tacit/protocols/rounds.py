@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from tacit.protocols.claims import Claimant
-from tacit.protocols.messages import Fit, HeartbeatAnswer, Leave, Message
-from tacit.protocols.resolver import Estate
+from tacit.protocols.messages import HeartbeatAnswer, Leave, Message
+from tacit.protocols.resolver import ListResolver
 from tacit.protocols.topico import Candidates, Circular, Nomination, Peer
 from tacit.protocols.topk.contest import Table
 from tacit.protocols.topk.score_tables import Scores, ScoreTables
-from tacit.vocabulary import Answer, BoolArray, IntArray, ProtocolError, State
+from tacit.vocabulary import Answer, ProtocolError, State
 from tacit.vocabulary.batches import LARGEST
 
 __all__ = ["Exchange", "Nominator"]
@@ -116,18 +116,12 @@ class Nominator(Claimant[Nomination]):
         return found | {key: float(scores[at]) for key, at in places if at >= 0 and table.counts[at] > 0}
 
 
-class Exchange:
+class Exchange(ListResolver):
     """The coordinator's half: takes the nominations of a pane, and sends each site those of the others."""
 
-    epoch, forgetful = 1, True
-
     def __init__(self, k: int, sites: int, *, expiry: int, per: bool = False) -> None:
+        super().__init__(sites)
         self._k, self._expiry, self.per = k, expiry, per
-        self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
-        self.available: BoolArray = np.ones(sites, dtype=np.bool_)
-        self.versions: IntArray = np.zeros(sites, dtype=np.int64)
-        self.requests = self.full_syncs = 0
-        self.touched: set[int] = set()
         self._known: dict[tuple[int, str], Candidates] = {}
         self._pane = 0
         self._lists: dict[str, dict[str, float]] | None = None
@@ -135,19 +129,6 @@ class Exchange:
     @property
     def awaited(self) -> tuple[()]:
         """Nobody is asked: every site says every pane by itself."""
-        return ()
-
-    def grow(self, sites: int) -> None:
-        """Make room for sites up to this number."""
-        more = sites - len(self.roster)
-        if more > 0:
-            self.roster, self.available = (
-                np.concatenate([each, np.zeros(more, dtype=np.bool_)]) for each in (self.roster, self.available)
-            )
-            self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
-
-    def grow_groups(self, groups: int) -> tuple[()]:
-        """Objects have no numbers."""
         return ()
 
     def check(self, message: Message) -> None:
@@ -187,9 +168,6 @@ class Exchange:
         """Nobody is asked, so nothing is answered."""
         return ()
 
-    def learn(self, fit: Fit) -> None:
-        """Nobody fits zones here."""
-
     def abandon(self) -> bool:
         """Nothing is ever under way."""
         return False
@@ -208,16 +186,7 @@ class Exchange:
             for (_, name), each in sorted(self._known.items()):
                 peers.setdefault(name, Peer(_NOBODY, self._k, expiry=self._expiry)).receive(each)
             self._lists = {name: dict(peer.answer) for name, peer in peers.items() if peer.answer}
-        return Answer(pane, state, np.empty(0, dtype=np.int64), np.empty((0, 0)), roster, stale, first, self._lists)
-
-    def estate(self, roster: tuple[int, ...], left: dict[int, int]) -> Estate:
-        """Who counted; all nominate anew."""
-        return Estate(roster, left, np.zeros((len(self.roster), 0, 0)), np.zeros((len(self.roster), 0)))
-
-    def inherit(self, estate: Estate) -> None:
-        """Make room for who counted."""
-        self.grow(len(estate.collected))
-        self.touched.update(estate.roster)
+        return self.said(self._lists, pane, state, roster, stale, first)
 
     def words(self) -> str:
         """What is known, in words."""

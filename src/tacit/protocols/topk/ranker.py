@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.protocols.messages import Fit, Message
-from tacit.protocols.resolver import Estate
+from tacit.protocols.messages import Message
+from tacit.protocols.resolver import ListResolver
 from tacit.protocols.topk.bout import OBJECTS_MOST, Bout, Phase, Rules
 from tacit.protocols.topk.messages import Challenge, Inquiry, Ranked, Ranking, Showing, Shown, Sought
 from tacit.protocols.topk.rules import check_numbers
 from tacit.protocols.topk.standings import Standings
-from tacit.vocabulary import Answer, BoolArray, FloatArray, IntArray, ProtocolError, State
+from tacit.vocabulary import Answer, FloatArray, ProtocolError, State
 from tacit.vocabulary.keys import key_order
 
 __all__ = ["Ranker"]
@@ -25,25 +25,18 @@ __all__ = ["Ranker"]
 _BUSY = 8  # lists that may each know as many objects as one alone
 
 
-class Ranker:
+class Ranker(ListResolver):
     """Messages in, messages out; knows nothing of clocks, leases or loss (a ``Resolver``).
 
     With ``per`` there are as many lists as sites have rows of; else there is one, without a name. What sites were told
     is not kept beyond a crash: all are asked anew then.
     """
 
-    epoch, forgetful = 1, True
-
     def __init__(self, rules: Rules, sites: int, *, per: bool = False) -> None:
+        super().__init__(sites)
         self.rules, self.per = rules, per
         self.lists: dict[str, Standings] = {}
-        self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
-        self.available: BoolArray = np.ones(sites, dtype=np.bool_)
-        self.versions: IntArray = np.zeros(sites, dtype=np.int64)
         self.rates: FloatArray = np.zeros(sites)
-        self.requests = 0
-        self.full_syncs = 0
-        self.touched: set[int] = set()  # sites whose versions changed
         self.objects = 0  # that are known of all lists
         self._pane = 0
         self._whole = False  # the resolution under way is a collection
@@ -89,11 +82,8 @@ class Ranker:
         """Make room for sites up to this number; not while a resolution is under way."""
         self._idle()
         more = sites - len(self.roster)
+        super().grow(sites)
         if more > 0:
-            self.roster, self.available = (
-                np.concatenate([each, np.zeros(more, dtype=np.bool_)]) for each in (self.roster, self.available)
-            )
-            self.versions = np.concatenate([self.versions, np.zeros(more, dtype=np.int64)])
             self.rates = np.concatenate([self.rates, np.zeros(more)])
             for standings in self.lists.values():
                 standings.grow_sites(sites)
@@ -136,7 +126,7 @@ class Ranker:
         """What is said of the panes from ``first`` to ``pane``: every list that has members."""
         if self._lists is None:
             self._lists = {name: scores for name in sorted(self.lists) if (scores := self.scores(name))}
-        return Answer(pane, state, np.empty(0, dtype=np.int64), np.empty((0, 0)), roster, stale, first, self._lists)
+        return self.said(self._lists, pane, state, roster, stale, first)
 
     def words(self) -> str:
         """The lists in words, for people."""
@@ -144,25 +134,9 @@ class Ranker:
         many = "none yet" if not self.lists else f"{len(self.lists)}, of which {open_ones} open"
         return f"{many}; objects that were in question: {self.objects}; everyone was asked {self.full_syncs} times"
 
-    def estate(self, roster: tuple[int, ...], left: dict[int, int]) -> Estate:
-        """Who counted; all are asked anew."""
-        return Estate(roster, left, np.zeros((len(self.roster), 0, 0)), np.zeros((len(self.roster), 0)))
-
-    def inherit(self, estate: Estate) -> None:
-        """Make room for who counted."""
-        self.grow(len(estate.collected))
-        self.touched.update(estate.roster)
-
     def recompute(self) -> None:
         """Nothing is kept of what sites were told: all are asked anew."""
         self._torn = True
-
-    def learn(self, fit: Fit) -> None:
-        """Nobody fits zones here."""
-
-    def grow_groups(self, groups: int) -> tuple[()]:
-        """Objects have no numbers."""
-        return ()
 
     def start(
         self, pane: int, reports: Mapping[int, Sequence[Shown]], updates: Mapping[int, int]

@@ -50,8 +50,11 @@ def outer(operator: str, t: Expression) -> Expression:
     match operator:
         case "neg":
             return Constant(-1.0)
-        case "abs" | "nonnegative" | "unit":  # asked only where there is no kink
-            return t / Unary("abs", t) if operator == "abs" else Constant(1.0)
+        case "abs":  # asked only where there is no kink
+            return t / Unary("abs", t)
+        case "nonnegative" | "unit":  # 1 inside, 0 outside
+            inside = t if operator == "nonnegative" else 1.0 - t * t
+            return 0.5 + 0.5 * inside / Unary("abs", inside)
         case "sqrt":
             return 0.5 / Unary("sqrt", t)
         case "exp":

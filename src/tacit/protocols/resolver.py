@@ -6,6 +6,7 @@ have rankings (topk/ranker.py); what those of vectors have in common with regard
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -101,7 +102,7 @@ class Resolver(Protocol):
         """Take over what was last collected."""
 
 
-class VectorResolver:
+class VectorResolver(ABC):
     """What a settlement asks of the resolvers of vectors: they have books, and zones made by a monitor."""
 
     monitor: Monitor
@@ -114,17 +115,17 @@ class VectorResolver:
         """Who counts."""
         return self.books.roster
 
+    @abstractmethod
     def grow(self, sites: int) -> None:
         """Make room for sites up to this number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grow_groups(self, groups: int) -> tuple[Message, ...]:
         """There are groups up to this number now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self, pane: int, reports: Sequence[tuple[int, Rows]]) -> tuple[Message, ...]:
         """Resolve the violations of one pane."""
-        raise NotImplementedError
 
     def check(self, message: Message) -> None:
         """ProtocolError for rows that do not fit this watch."""

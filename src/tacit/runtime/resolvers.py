@@ -28,8 +28,8 @@ def vector_resolver(shape: Shape, protocol: str, groups: int, *, template: bool)
     zones = monitor.grown(monitor.zones(0), groups, np.nan if weighted else 0.0)
     if protocol == "broadcast":
         return Cascade(monitor, zones, books)
-    kind: type[Balancer] = {"recentre": Recentrer, "fitted": Fitter}.get(protocol, Balancer)
-    return kind(monitor, zones, books, LeastRecentlyUsed(0, groups))
+    kinds: dict[str, type[Balancer]] = {"recentre": Recentrer, "fitted": Fitter}
+    return kinds.get(protocol, Balancer)(monitor, zones, books, LeastRecentlyUsed(0, groups))
 
 
 def ranker_of(plan: WatchPlan) -> Ranker | Exchange:

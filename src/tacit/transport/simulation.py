@@ -86,8 +86,8 @@ class Simulation(Stage):
         zones = self._monitor.zones(books.collected.shape[1])
         if self._policy is None:
             return Cascade(self._monitor, zones, books)
-        machine: type[Balancer] = {"recentre": Recentrer, "fitted": Fitter}.get(self._protocol, Balancer)
-        return machine(self._monitor, zones, books, self._policy)
+        machines: dict[str, type[Balancer]] = {"recentre": Recentrer, "fitted": Fitter}
+        return machines.get(self._protocol, Balancer)(self._monitor, zones, books, self._policy)
 
     def _before_hearing(self, machine: Settlement | Site | Challenger | Nominator, message: Message) -> None:
         if self._growing and isinstance(machine, Settlement | Site):

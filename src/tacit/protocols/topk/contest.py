@@ -10,7 +10,7 @@ scores that allow it, and are closed again when too few are left (or always, whe
 are then negative, and one that has just come is at the top). One site guards each object that matters, and says so when
 it has no rows of it any more: as long as it has, the object is there.
 
-Sums that round are compared within 2^-46 of their sizes; with whole scores that is no difference.
+Sums that round are compared within 2^-46 of their sizes; with whole scores below 2^46 that is no difference.
 """
 
 from __future__ import annotations

@@ -16,11 +16,12 @@ from tacit._cache import cache_folder
 __all__ = ["use_numba_cache"]
 
 _SOURCES = (
-    "functions/_jit.py",
+    "_jit.py",
     "functions/_kernels*.py",
     "functions/tables.py",
     "protocols/_kernels*.py",
     "recording/_kernels*.py",
+    "sketches/_kernels*.py",
     "vocabulary/arrays.py",
 )
 

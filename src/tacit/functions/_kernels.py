@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels_boxes import program_proved
 from tacit.functions._kernels_convex import convex_inside
 from tacit.functions._kernels_entropy import entropy_positive

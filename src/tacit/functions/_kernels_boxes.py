@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels_forms import plane_shift
 from tacit.functions._kernels_interval import HIGH, LOW, REGISTER_ROWS, down, forward, up
 from tacit.functions._kernels_slopes import backward

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 from tacit.functions.tables import NORMED, NOTHING
 from tacit.vocabulary.arrays import FloatArray
 

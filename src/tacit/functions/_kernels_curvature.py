@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels_interval import (
     ABSOLUTE,
     ADD,

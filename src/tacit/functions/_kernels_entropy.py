@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels_forms import (
     CENTRE,
     HELD,

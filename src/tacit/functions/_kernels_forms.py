@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.vocabulary.arrays import FloatArray
 
 # The header of a form: c0 + b.x + x'Ax

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 from tacit.vocabulary.arrays import FloatArray, IntArray
 
 # Rows of the registers: the interval of each value, then the interval of the slope by it

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 from tacit.functions._kernels_interval import (
     ABSOLUTE,
     ADD,

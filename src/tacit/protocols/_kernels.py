@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels import NOT_MOVED, TURNED
 from tacit.functions.tables import STATE_SHORTCUT
 from tacit.protocols._kernels_balance import balance, inside, renew

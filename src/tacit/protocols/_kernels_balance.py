@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import kernel, leaf
+from tacit._jit import kernel, leaf
 from tacit.functions._kernels import NOT_MOVED, ball_inside, move
 
 __all__ = ["FEW", "balance", "inside", "renew", "round_size", "rounds_little"]

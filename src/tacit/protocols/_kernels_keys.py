@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 
 __all__ = ["add_backwards", "add_forwards", "fill_slots", "find_key", "keep_keys", "number_keys", "take_back"]
 

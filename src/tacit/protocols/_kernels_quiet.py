@@ -15,7 +15,7 @@ longer than its drift, and the estimate e that it holds for. It is void as soon 
 
 from __future__ import annotations
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 from tacit.functions._kernels import shortcut_inside
 from tacit.functions.tables import STATE_SHORTCUT
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 
 __all__ = ["advance", "judge", "look", "refreshes"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.functions._jit import leaf
+from tacit._jit import leaf
 
 __all__ = ["count_single", "merge"]
 

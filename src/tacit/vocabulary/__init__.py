@@ -1,11 +1,13 @@
 """Words every room shares: ids, panes, answers, the error tree."""
 
 from tacit.vocabulary.answers import Answer, State
-from tacit.vocabulary.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from tacit.vocabulary.arrays import BoolArray, ByteArray, FloatArray, IntArray, WordArray
 from tacit.vocabulary.errors import (
     DataError,
     InputError,
+    LineageMismatch,
     MachineError,
+    MergeError,
     OptionError,
     ProtocolError,
     SentenceError,
@@ -21,11 +23,14 @@ __all__ = [
     "FloatArray",
     "InputError",
     "IntArray",
+    "LineageMismatch",
     "MachineError",
+    "MergeError",
     "OptionError",
     "ProtocolError",
     "SentenceError",
     "State",
     "TacitError",
+    "WordArray",
     "ZoneError",
 ]

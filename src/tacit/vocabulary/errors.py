@@ -4,7 +4,9 @@
     ├── InputError                the user's input is wrong (exit code 2)
     │   ├── SentenceError         the SQL: carries the line and the column
     │   ├── DataError             the data: a missing column, a wrong type, an empty file
-    │   └── OptionError           an option of a command or of a call
+    │   ├── OptionError           an option of a command or of a call
+    │   └── MergeError            two summaries that cannot become one
+    │       └── LineageMismatch   they differ in shape or seed
     ├── MachineError         the machine lacks something (Java, make, a supported Python)
     ├── ProtocolError             a message or a state that no correct peer produces
     └── ZoneError                 no zone of the wanted kind exists here; whoever asked uses the ball instead
@@ -20,7 +22,9 @@ from __future__ import annotations
 __all__ = [
     "DataError",
     "InputError",
+    "LineageMismatch",
     "MachineError",
+    "MergeError",
     "OptionError",
     "ProtocolError",
     "SentenceError",
@@ -58,6 +62,14 @@ class DataError(InputError):
 
 class OptionError(InputError):
     """An option has a value that cannot work."""
+
+
+class MergeError(InputError):
+    """Two summaries cannot become one: what they keep does not say what their union would need."""
+
+
+class LineageMismatch(MergeError):  # noqa: N818 (the name that the house style gives it)
+    """Two summaries differ in shape or seed, so that their cells mean different keys."""
 
 
 class MachineError(TacitError):

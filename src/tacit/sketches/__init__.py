@@ -1,0 +1,1 @@
+"""Summaries of streams: small, of known error, and mergeable."""

@@ -13,10 +13,13 @@ from tacit.transport.memory import MemoryNetwork
 from tacit.transport.ranking_simulation import RankingSimulation
 from tacit.transport.simulated import Faults, Outage, Partition, SimulatedNetwork
 from tacit.transport.simulation import Simulation, Streams
+from tacit.transport.sketch_simulation import FrequentSimulation, GaugeSimulation
 from tacit.transport.stage import Stage, Stay, Timing
 
 __all__ = [
     "Faults",
+    "FrequentSimulation",
+    "GaugeSimulation",
     "MemoryNetwork",
     "Outage",
     "Partition",

@@ -17,13 +17,11 @@ from tacit.protocols.centres import Recentrer
 from tacit.protocols.fitted import Fitter
 from tacit.protocols.messages import Message
 from tacit.protocols.policies import DEFAULT_POLICY, Policy, policy_named
-from tacit.protocols.rounds import Nominator
 from tacit.protocols.settlement import Settlement
 from tacit.protocols.site import Site
 from tacit.protocols.threshold import Balancer
-from tacit.protocols.topk.challenger import Challenger
 from tacit.transport.simulated import SimulatedNetwork
-from tacit.transport.stage import Stage, Stay, Timing
+from tacit.transport.stage import Machine, Stage, Stay, Timing
 from tacit.vocabulary import FloatArray
 
 __all__ = ["Simulation", "Streams"]
@@ -89,7 +87,7 @@ class Simulation(Stage):
         machines: dict[str, type[Balancer]] = {"recentre": Recentrer, "fitted": Fitter}
         return machines.get(self._protocol, Balancer)(self._monitor, zones, books, self._policy)
 
-    def _before_hearing(self, machine: Settlement | Site | Challenger | Nominator, message: Message) -> None:
+    def _before_hearing(self, machine: Settlement | Machine, message: Message) -> None:
         if self._growing and isinstance(machine, Settlement | Site):
             machine.grow_groups(_groups_named(message))
 

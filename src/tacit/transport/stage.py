@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tacit.protocols.frequent.lookout import Lookout
+from tacit.protocols.gauges.gauger import Gauger
 from tacit.protocols.messages import Message
 from tacit.protocols.resolver import Resolver
 from tacit.protocols.rounds import Nominator
@@ -28,7 +30,9 @@ from tacit.transport.simulated import SimulatedNetwork
 from tacit.vocabulary import Answer, FloatArray
 from tacit.wire.ledger import COORDINATOR
 
-__all__ = ["Stage", "Stay", "Timing"]
+__all__ = ["Machine", "Stage", "Stay", "Timing"]
+
+Machine = Site | Challenger | Nominator | Gauger | Lookout
 
 _DYING = 0.1  # seconds before an outage in which a coordinator that loses its batch commits and does not send
 
@@ -58,7 +62,7 @@ class Stage(ABC):
     """Time, faults, and who is there; what is watched is up to whoever inherits."""
 
     settlement: Settlement
-    sites: Sequence[Site | Challenger | Nominator]
+    sites: Sequence[Machine]
 
     def __init__(
         self,
@@ -95,7 +99,7 @@ class Stage(ABC):
         """A settlement over copies of what is durable of the present one."""
 
     @abstractmethod
-    def _before_hearing(self, machine: Settlement | Site | Challenger | Nominator, message: Message) -> None:
+    def _before_hearing(self, machine: Settlement | Machine, message: Message) -> None:
         """A message is about to be received."""
 
     @property

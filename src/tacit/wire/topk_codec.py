@@ -160,7 +160,8 @@ def _once(parts: list[Any]) -> tuple[Any, ...]:
 
 
 def _sought(body: Any) -> Sought:
-    if body.depth < ALL or not 0.0 <= body.relief < np.inf or (body.relief and len(body.keys) != 1):
+    alone = len(body.keys) == 1 or body.depth == ALL  # what a relief is about
+    if body.depth < ALL or not 0.0 <= body.relief < np.inf or (body.relief and not alone):
         raise UnfitError("it asks for what cannot be shown")
     return Sought(body.list, _keys(body.keys), body.depth, body.relief)
 

@@ -1,0 +1,72 @@
+"""Watches over sketches under random schedules of faults, and without: every valid answer is right, and all recover."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.transport import Faults
+from tacit.vocabulary import State
+from tests.simulation.checkers import valid_share
+from tests.simulation.sketches import PANES, frequent_of, gauge_of, judge
+from tests.simulation.test_faultless import SLOW
+
+CHUNK, CHUNKS = 30, 8
+LONG_CHUNK, LONG_CHUNKS = 100, 50
+KINDS = [gauge_of, frequent_of]
+
+
+def judge_many(make, first: int, count: int) -> None:
+    failures = []
+    for seed in range(first, first + count):
+        schedule = make(seed)
+        wrong = judge(schedule)
+        if wrong:
+            failures.append(f"{schedule}\n  " + "\n  ".join(wrong[:5]))
+    assert not failures, f"{len(failures)} of {count} schedules went wrong\n" + "\n".join(failures)
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_schedules(make, chunk):
+    judge_many(make, chunk * CHUNK, CHUNK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
+def test_many_schedules(make, chunk):
+    judge_many(make, 1_000_000 + chunk * LONG_CHUNK, LONG_CHUNK)
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("seed", range(30))
+def test_without_faults_nearly_every_pane_is_valid(make, seed):
+    schedule = make(seed, churn=False)
+    simulation = schedule.simulation(Faults())
+    simulation.run()
+    assert schedule.wrong(simulation.settlement.published) == []
+    assert valid_share(simulation, PANES) >= 0.99
+
+
+def by_pane(simulation):
+    return {
+        pane: answer
+        for answer in simulation.settlement.published
+        for pane in range(answer.pane if answer.first is None else answer.first, answer.pane + 1)
+    }
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("seed", range(30))
+def test_delay_reordering_and_doubles_change_no_answer(make, seed):
+    quick, slow = make(seed, churn=False).simulation(Faults()), make(seed, churn=False).simulation(SLOW)
+    quick.run()
+    slow.run()
+    first, second = by_pane(quick), by_pane(slow)
+    assert sorted(first) == list(range(PANES))
+    assert len(second) > PANES / 4
+    for pane, answer in second.items():
+        assert answer.state is first[pane].state is State.VALID
+        assert answer.roster == first[pane].roster
+        assert answer.lists == first[pane].lists
+        assert (answer.estimates == first[pane].estimates).all()

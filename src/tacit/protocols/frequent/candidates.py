@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tacit.protocols.frequent.shares import FLOOR
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray
 
 __all__ = ["Candidates"]
 
@@ -78,13 +78,13 @@ class Candidates:
 
         Below 0: the coordinator does not know it any more, and will ask all anew.
         """
-        if default < 0.0:
-            self.default = 0.0
-            return
-        if default < self.floor:
-            raise ProtocolError("the coordinator allows less than the site remembers keys from")
-        self.default = default
+        self.default = max(0.0, default)
         self.floor = max(self.floor, default / FLOOR)
+
+    @property
+    def short(self) -> bool:
+        """Is less allowed than keys are remembered from? A coordinator that was told the floor does not do that."""
+        return self.default < self.floor
 
     def forget_told(self) -> None:
         """All that was told is lost; names stay."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.frequent.shares import OTHERS, Terms, above, below, defaults
+from tacit.protocols.frequent.shares import FLOOR, OTHERS, Terms, above, below, defaults
 from tacit.protocols.messages import Message
 from tacit.protocols.resolver import ListResolver
 from tacit.protocols.topk.messages import ALL, Challenge, Flag, Inquiry, Ranked, Ranking, Showing, Shown, Sought
@@ -53,7 +53,7 @@ class Census(ListResolver):
         self._pane = 0
         self._whole = False  # all is asked anew
         self._spoken: dict[str, dict[int, float]] = {}  # of the keys in question, who has said which count
-        self._floors: dict[int, float] = {}
+        self._floors: dict[int, float] = {}  # from which count on each site remembers keys, at most
         self._changed: dict[int, dict[str, None]] = {}  # what sites are to be told of when all is decided
         self._awaited: dict[int, Inquiry] = {}
         self._lists: dict[str, dict[str, float]] | None = None
@@ -94,10 +94,10 @@ class Census(ListResolver):
         """Decide the keys that sites speak of at a pane."""
         self._idle()
         self._pane = pane
-        if self._crowded():
-            return self._begin_anew()
         for site, challenge in reports:
             self._hear(site, challenge.lists[0])
+        if self._crowded() or any(self._floors[site] > self.default[site] for site, _ in reports):
+            return self._begin_anew()
         for site, _ in reports:
             self._changed.setdefault(site, {})  # who has spoken is answered
         return self._go_on()
@@ -162,7 +162,7 @@ class Census(ListResolver):
 
     def _begin_anew(self) -> tuple[Message, ...]:
         members = int(np.count_nonzero(self.roster))
-        self._whole, self._spoken, self._floors, self.cases = True, {}, {}, {}
+        self._whole, self._spoken, self.cases = True, {}, {}
         self.full_syncs += 1
         return self._ask({site: [] for site in self._there()}, depth=ALL, relief=self.terms.most / max(1, members))
 
@@ -175,7 +175,7 @@ class Census(ListResolver):
 
     def _go_on(self) -> tuple[Message, ...]:
         """Ask for what is missing to decide the keys in question; when nothing is, tell what has changed."""
-        if self._whole and len(self._floors):
+        if self._whole:
             self._divide()
         missing: dict[int, list[str]] = {}
         for key in sorted(self._spoken):
@@ -193,14 +193,13 @@ class Census(ListResolver):
         return tuple(told)
 
     def _divide(self) -> None:
-        """The default allowances of all who count; who is not there keeps what it has."""
+        """The default allowances of all who count; who is not there is told when it is again."""
         members = np.flatnonzero(self.roster)
-        floors = np.array([self._floors.get(site, self._kept(site)) for site in members.tolist()])
+        floors = np.array([self._floors.get(site, 0.0) for site in members.tolist()])
         self.default[:] = np.nan
         self.default[members] = defaults(floors, self.terms.most)
-
-    def _kept(self, site: int) -> float:
-        return float(np.nan_to_num(self.default[site]))
+        for site in members.tolist():
+            self._floors[site] = max(self._floors.get(site, 0.0), float(self.default[site]) / FLOOR)
 
     def _decide(self, key: str) -> Iterable[int]:
         """Share anew among those who have spoken, or decide if all have; else who is to be asked next."""

@@ -122,7 +122,7 @@ class Lookout(Claimant[Challenge]):
     def _violation(self, pane: int) -> Challenge | None:
         cells = self._cells[pane]
         beyond = self.candidates.beyond(cells)
-        if not len(beyond):
+        if not len(beyond) and not self.candidates.short:
             return None
         keys = [self.candidates.keys[at] for at in beyond.tolist()]
         shown = Shown("", _entries(keys, self.candidates.counts_of(keys, cells)), self.candidates.floor)

@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.language import PythonFunction, WatchPlan, describe, explain_text, parse
+from tacit.language import PythonFunction, WatchPlan, describe, explain_text, parse, parse_watch
 from tacit.vocabulary.errors import SentenceError
 
 SENTENCES = [
@@ -21,6 +21,11 @@ SENTENCES = [
     "WINDOW SINCE START OF MONTH ALERT WHEN NOT (c BETWEEN 0.1 AND 0.9 MARGIN 0.01) AND -e < sqrt(COUNT(*))",
     "CREATE WATCH q AS SELECT SUM(CASE WHEN d > 3 THEN x END) FILTER (WHERE y IS NOT NULL) AS s, REGR_SLOPE(y, x) b,\n"
     "CHI_SQUARE(exists(l, v -> v > 2), m['k'] > 1) AS k FROM t TRACK s / greatest(b, k, 1) WITHIN 5",
+    "CREATE WATCH talkers AS SELECT src, COUNT(*) AS packets FROM flows WINDOW LAST 33 MINUTES WHERE bytes > 9\n"
+    "GROUP BY src HAVING packets > 10000 MARGIN 5 PERCENT SKETCH EPSILON 0.01 DELTA 0.02",
+    "CREATE WATCH joined AS SELECT INNER_PRODUCT(requests.client, l.client) AS size FROM requests, lake.logins AS l\n"
+    "WHERE requests.status = 200 AND (l.ok OR l.x BETWEEN 1 AND 2) TRACK size WITHIN 15 PERCENT SKETCH DELTA 0.1",
+    "EXPLAIN WATCH p AS SELECT QUANTILE(latency, 0.99) AS p99 FROM t TRACK QUANTILE(latency, 0.99) WITHIN 1 PERCENT",
 ]
 PIECES = sorted(
     {piece for sentence in SENTENCES for piece in re.findall(r"\w+|\S", sentence)}
@@ -75,7 +80,8 @@ def check(text: str) -> None:
         return
     for plan in found:
         assert isinstance(plan, WatchPlan)
-        assert plan.statistics
+        assert plan.statistics or plan.keys
+        assert parse_watch(plan.text, functions=FUNCTIONS).goal == plan.goal
         for statistic in plan.statistics:
             assert statistic.present.format(*range(len(plan.centres)))
             assert statistic.absent.format(*range(len(plan.centres)))

@@ -90,3 +90,20 @@ def test_the_functions_are_sparks(spark: SparkSession) -> None:
     grammar = {"timestampadd", "timestampdiff", "try_cast"}  # part of Spark's grammar, not of its list
     assert (ROW_FUNCTIONS | UNREPEATABLE | AGGREGATE_FUNCTIONS) - sparks == grammar
     assert not ROW_FUNCTIONS & AGGREGATE_FUNCTIONS
+
+
+def test_the_keys_of_sketches_are_counted_in_rows_that_have_one(frame: DataFrame) -> None:
+    def counted(aggregate: str, where: str = "") -> list[tuple[object, ...]]:
+        plan = parse_watch(f"CREATE WATCH w AS SELECT {aggregate} AS v FROM t {where} TRACK v WITHIN 5 PERCENT")
+        found: list[tuple[object, ...]] = []
+        for key in plan.keys:
+            counts = f"coalesce(({key.where or 'true'}), false) AND NOT ({key.missing or 'false'})"
+            rows = frame.where(counts).selectExpr(f"CAST({key.expression} AS STRING) AS k").orderBy("k").collect()
+            found.append(tuple(row.k for row in rows))
+        return found
+
+    assert counted("SELF_JOIN_SIZE(name)") == [("NaN", "ab", "abc", "a{0}c", "b", "it's")]
+    assert counted("SELF_JOIN_SIZE(x)", "WHERE ok") == [("-4.0", "1.5", "1000000.0")]
+    assert counted("SELF_JOIN_SIZE(get(t.tags, 0))", "WHERE t.i > 3") == [("x", "x", "y")]
+    assert counted("INNER_PRODUCT(i, y)", "WHERE ok") == [("3", "7", "9"), ("11.0", "2.0", "3.5")]
+    assert counted("QUANTILE(i / 2 + y, 0.5)") == [("15.5", "3.0", "3.5", "9.5")]

@@ -1,4 +1,4 @@
-"""A slow, obvious evaluation of a plan: SQLite sums the contributions, NumPy evaluates the trees."""
+"""A slow, obvious evaluation of a plan: SQLite sums the contributions, NumPy the trees; and where errors stand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pytest
 
 from tacit.functions.evaluate import value
 from tacit.language import WatchPlan, parse_watch
+from tacit.vocabulary.errors import SentenceError
 
 Rows = Sequence[Mapping[str, object]]
 
@@ -44,3 +46,14 @@ def outputs(plan: WatchPlan, rows: Rows, *, shift: float = 0.0) -> dict[str, flo
     """The value of every output over the rows."""
     point = statistics(plan, rows, shift=shift)[None, :]
     return {name: float(value(expression, point)[0]) for name, expression in plan.outputs}
+
+
+def error_at(marked: str) -> str:
+    """The message for a sentence that is wrong where ⟦ stands in it, which is checked."""
+    offset = marked.index("⟦")
+    text = marked.replace("⟦", "")
+    with pytest.raises(SentenceError) as caught:
+        parse_watch(text)
+    before = text[:offset]
+    assert (caught.value.line, caught.value.column) == (before.count("\n") + 1, offset - before.rfind("\n"))
+    return str(caught.value)

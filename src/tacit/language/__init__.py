@@ -2,10 +2,11 @@
 
 from tacit.language.altering import altered
 from tacit.language.explain import describe, explain_text
-from tacit.language.plan import ByKey, ByMember, ColumnUse, Every, Grouping, WatchPlan, Window
+from tacit.language.plan import ByKey, ByMember, ColumnUse, Every, Grouping, SketchKey, WatchPlan, Window
 from tacit.language.python_functions import PythonFunction
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse, parse_watch
+from tacit.language.sketch_words import sketch_guarantee
 from tacit.language.statement_kinds import (
     AlterWatch,
     Change,
@@ -40,6 +41,7 @@ __all__ = [
     "ShowSites",
     "ShowWatch",
     "ShowWatches",
+    "SketchKey",
     "Statement",
     "WatchPlan",
     "Window",
@@ -50,4 +52,5 @@ __all__ = [
     "parse",
     "parse_statements",
     "parse_watch",
+    "sketch_guarantee",
 ]

@@ -13,7 +13,7 @@ from tacit.functions.expressions import ChiSquare, Expression, InformationGain, 
 from tacit.language.rows import Row
 from tacit.language.vector import VectorBuilder
 
-__all__ = ["AGGREGATES", "Aggregate", "Call"]
+__all__ = ["AGGREGATES", "Aggregate", "Call", "missing_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,11 @@ def _number(text: str) -> str:
 
 def _missing(rows: tuple[Row, ...], texts: tuple[str, ...]) -> str:
     """Spark SQL that is true where one of the row expressions has no value."""
-    return " OR ".join(_one_missing(row, text) for row, text in zip(rows, texts, strict=True))
+    return " OR ".join(missing_text(row, text) for row, text in zip(rows, texts, strict=True))
 
 
-def _one_missing(row: Row, text: str) -> str:
+def missing_text(row: Row, text: str) -> str:
+    """Spark SQL, never NULL, that is true where the row expression with this text has no value."""
     if row.truth:
         return f"({text}) IS NULL"
     if row.numeric:

@@ -7,12 +7,13 @@ goal with that one number changed, and nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.functions.goals import AllOf, AnyOf, Comparison, Goal, Top, Track
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Frequent, Goal, SketchGoal, Top, Track
 from tacit.language.clauses import read_sentence, split_sentences
 from tacit.language.dialect import tokenize
 from tacit.language.places import Source
@@ -20,6 +21,7 @@ from tacit.language.plan import WatchPlan
 from tacit.language.python_functions import PythonFunction
 from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import AlterWatch, Change
+from tacit.language.texts import bare
 from tacit.language.tokens import CLOSING, NOT_WORDS, OPENING, is_word
 from tacit.vocabulary.errors import SentenceError
 
@@ -46,33 +48,58 @@ def altered(
     >>> altered(text, parse_statements("ALTER WATCH w SET THRESHOLD 7, MARGIN 0.5")[0])
     'CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > 7 MARGIN 0.5'
     """
-    for change in alteration.changes:
-        text = _changed(text, change, functions or {}, row_functions)
+    try:
+        return _all_changed(text, alteration.changes, functions or {}, row_functions)
+    except SentenceError as error:
+        # A threshold that falls below the old margin is fine with the new one: the other way round it may be.
+        try:
+            return _all_changed(text, alteration.changes[::-1], functions or {}, row_functions)
+        except SentenceError:
+            raise error from None
+
+
+def _all_changed(
+    text: str, changes: Sequence[Change], functions: Mapping[str, PythonFunction], row_functions: Collection[str]
+) -> str:
+    for change in changes:
+        text = _changed(text, change, functions, row_functions)
     return text
 
 
 def _changed(text: str, change: Change, functions: Mapping[str, PythonFunction], row_functions: Collection[str]) -> str:
     plan = parse_watch(text, functions=functions, row_functions=row_functions)
     _refuse(plan, change)
-    wanted = replace(plan, text="", columns=(), goal=_goal_after(plan.goal, change))
+    kept = replace(plan, text="", columns=())
     for candidate in _candidates(text, change):
         try:
             found = parse_watch(candidate, functions=functions, row_functions=row_functions)
         except SentenceError:
             continue
-        if replace(found, text="", columns=()) == wanted:
+        same = replace(found, text="", columns=(), goal=plan.goal) == kept
+        if same and found.goal in _goals_after(plan.goal, change, found.goal, text):
             return candidate
     what = change.what.upper()
+    if isinstance(plan.goal, Frequent):
+        reason = f"{what} {change.number} does not fit {plan.name}: a threshold is at least 1, and above the margin"
+        raise _error(change, reason, "SET THRESHOLD 20000, MARGIN 1000 changes both")
     if what == "THRESHOLD":
         raise _error(change, f"{plan.name} compares two values that both depend on the data, so it has no threshold")
     raise _error(change, f"{plan.name} has several comparisons, and {what} does not say which is meant")
 
 
 def _refuse(plan: WatchPlan, change: Change) -> None:
-    tracks = isinstance(plan.goal, Track | Top)
+    if isinstance(plan.goal, Frequent):
+        if change.what == "within":
+            hint = "it has SET THRESHOLD and SET MARGIN"
+            raise _error(change, f"{plan.name} lists keys, and WITHIN belongs to a watch that tracks", hint)
+        return
+    tracks = isinstance(plan.goal, Track | Top | SketchGoal)
+    if isinstance(plan.goal, SketchGoal) and change.what == "within" and not change.percent:
+        reason = f"{plan.name} is read off a sketch, which is off by a share of what it counts"
+        raise _error(change, reason, f"SET WITHIN {change.number} PERCENT")
     if isinstance(plan.goal, Top) and change.percent:
         raise _error(change, f"how far {plan.name} may be off is said in the unit of its scores", "SET WITHIN 50")
-    if isinstance(plan.goal, Track) and change.what == "within" and not change.number:
+    if isinstance(plan.goal, Track | SketchGoal) and change.what == "within" and not change.number:
         raise _error(change, f"WITHIN {change.number} is not above 0", "an exact value cannot be kept")
     if change.what == "within" and not tracks:
         hint = "an alert has SET MARGIN and SET THRESHOLD"
@@ -84,8 +111,33 @@ def _refuse(plan: WatchPlan, change: Change) -> None:
         raise _error(change, f"{plan.name} has several comparisons, and THRESHOLD does not say which is meant")
 
 
-def _goal_after(goal: Goal | Top, change: Change) -> Goal | Top:
+def _goals_after(
+    goal: Goal | Top | SketchGoal, change: Change, found: Goal | Top | SketchGoal, text: str
+) -> list[Goal | Top | SketchGoal]:
+    """What may be meant: of frequent keys ``>= n`` is ``> n - 1``, and a margin may be a share of the threshold."""
+    if not isinstance(goal, Frequent):
+        return [_goal_after(goal, change)]
     number = float(change.number)
+    if not isinstance(found, Frequent) or not math.isfinite(number):
+        return []
+    if change.what == "margin":
+        return [replace(goal, margin=number)] if 0 <= number < goal.threshold else []
+    margin = found.margin if _in_percent(text) else goal.margin
+    return [replace(goal, threshold=each, margin=margin) for each in (number, math.ceil(number) - 1.0) if each > margin]
+
+
+def _in_percent(text: str) -> bool:
+    source = Source(text)
+    last = bare(read_sentence(source, split_sentences(tokenize(source))[0]).clauses["HAVING"].tokens)[-1]
+    return is_word(last, "PERCENT") or last.text == "%"
+
+
+def _goal_after(goal: Goal | Top | SketchGoal, change: Change) -> Goal | Top | SketchGoal:
+    number = float(change.number)
+    if isinstance(goal, Frequent):
+        raise AssertionError("what may be meant of frequent keys is said by _goals_after")
+    if isinstance(goal, SketchGoal):
+        return replace(goal, within=number / 100.0)
     if isinstance(goal, Track):
         return replace(goal, within=number, percent=change.percent)
     if isinstance(goal, Top):
@@ -119,7 +171,7 @@ def _candidates(text: str, change: Change) -> Iterator[str]:
             if is_word(tokens[index], "WITHIN"):
                 yield _spliced(text, tokens[index + 1], tokens[-1], number)
         return
-    tokens = sentence.clauses["ALERT"].tokens
+    tokens = sentence.clauses["HAVING" if "HAVING" in sentence.clauses else "ALERT"].tokens
     level = _condition_level(tokens)
     signs = [index for index in level if tokens[index].token_type in COMPARED or is_word(tokens[index], "BETWEEN")]
     if len(signs) != 1:

@@ -200,6 +200,8 @@ def _opens(tokens: Sequence[Token], index: int) -> bool:
         return True
     if is_word(token, "WINDOW") and is_word(following, "LAST", "SINCE"):
         return True
+    if is_word(token, "SKETCH") and is_word(following, "EPSILON", "DELTA"):
+        return True
     if following.token_type in (TokenType.L_PAREN, TokenType.DOT, TokenType.COMMA):
         return False
     wants_a_name = before is not None and (before.token_type not in NOT_WORDS and before.text.upper() in WANTS_A_NAME)

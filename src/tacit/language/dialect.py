@@ -26,7 +26,7 @@ __all__ = ["KEYWORDS", "Margin", "Tacit", "quoted", "read_condition", "read_item
 
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "WINDOW", "LAST", "SINCE", "EVERY", "ROWS", "GROUP BY", "ALERT", "WHEN", "TRACK",
-    "WITHIN", "PERCENT", "MARGIN", "AND", "OR", "NOT", "BETWEEN", "AS",
+    "WITHIN", "PERCENT", "MARGIN", "SKETCH", "AND", "OR", "NOT", "BETWEEN", "AS",
 )  # fmt: skip
 OPERATORS = {
     *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.AND, TokenType.OR),

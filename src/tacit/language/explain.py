@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from tacit.functions.entropies import as_entropy
 from tacit.functions.expressions import Binary, ChiSquare, Expression, InformationGain, Opaque, Unary
 from tacit.functions.forms import opaques
-from tacit.functions.goals import AllOf, AnyOf, Goal, Top, Track, comparisons
+from tacit.functions.goals import AllOf, AnyOf, Comparison, Frequent, Goal, SketchGoal, Top, Track, comparisons
 from tacit.functions.polynomials import as_fraction, degree_of
 from tacit.language.plan import ByKey, ByMember, Every, WatchPlan, Window
+from tacit.language.sketch_words import describe_sketches, sketch_call, sketch_goal_text, sketch_kind, sketch_lines
 
 __all__ = [
     "describe",
@@ -45,16 +46,17 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
     """The plan as plain values, ready for JSON."""
     names = [statistic.name for statistic in plan.statistics]
     expressions = dict(plan.outputs)
+    sketches = isinstance(plan.goal, SketchGoal)
     return {
         "watch": plan.name,
         "table": plan.table,
         "where": plan.where,
         "shape": _shape(plan),
         "goal": goal_text(plan.goal, names, expressions),
-        "margins": [comparison.margin for comparison in comparisons(plan.goal)],
+        "margins": [goal.margin for goal in _with_margins(plan.goal)],
         "outputs": [
-            {"name": name, "formula": readable(expression, names), "form": form_of(expression)}
-            for name, expression in plan.outputs
+            {"name": name, "formula": formula, "form": "sketch" if sketches else form_of(expression)}
+            for (name, expression), (_, formula) in zip(plan.outputs, _formulas(plan, names), strict=True)
         ],
         "forms": [form_of(expression) for expression in goal_expressions(plan.goal)],
         "statistics": [
@@ -66,8 +68,9 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
         "every": every_text(plan.window.every),
         "groups": _groups_text(plan),
         "columns": sorted({use.name for use in plan.columns}),
-        "zones": None if isinstance(plan.goal, Top) else _zone_words(plan),
+        "zones": None if isinstance(plan.goal, Top | SketchGoal) else _zone_words(plan),
         "protocol": _ranking_words(plan.goal) if isinstance(plan.goal, Top) else None,
+        "sketch": describe_sketches(plan, plan.goal) if isinstance(plan.goal, SketchGoal) else None,
         "unsound": [node.name for node in _opaque(plan) if node.unsound],
         "predicted": dict(predicted) if predicted is not None else None,
     }
@@ -90,29 +93,45 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
     """
     names = [statistic.name for statistic in plan.statistics]
     expressions = dict(plan.outputs)
-    shape = _shape(plan)
-    lines: list[tuple[str, str]] = [("keeps", f"{goal_text(plan.goal, names, expressions)} ({shape})")]
-    lines += [(name, _formula(value, names)) for name, value in plan.outputs]
+    lines: list[tuple[str, str]] = [("keeps", f"{goal_text(plan.goal, names, expressions)} ({_shape(plan)})")]
+    if isinstance(plan.goal, SketchGoal):
+        lines += [(name, f"{_bare(formula)}, as the sketches estimate it") for name, formula in _formulas(plan, names)]
+    else:
+        lines += [(name, _formula(value, names)) for name, value in plan.outputs]
     known = {id(value) for value in expressions.values()}
     for value in goal_expressions(plan.goal):
         if id(value) not in known:
             lines.append(("compares", _formula(value, names)))
-    if plan.where:
+    if plan.where and all(key.where == plan.where for key in plan.arguments):
         lines.append(("where", plan.where))
     lines.append(("window", window_text(plan.window)))
     lines.append(("panes", f"every {every_text(plan.window.every)}"))
     if (groups := _groups_text(plan)) is not None:
         lines.append(("groups", groups))
-    lines += [("statistics" if index == 0 else "", name) for index, name in enumerate(names)]
-    if isinstance(plan.goal, Top):
-        lines.append(("protocol", _ranking_words(plan.goal)))
+    if isinstance(plan.goal, SketchGoal):
+        lines += sketch_lines(plan, plan.goal)
     else:
-        lines.append(("zones", _zone_words(plan)))
+        lines += [("statistics" if index == 0 else "", name) for index, name in enumerate(names)]
+        if isinstance(plan.goal, Top):
+            lines.append(("protocol", _ranking_words(plan.goal)))
+        else:
+            lines.append(("zones", _zone_words(plan)))
     lines += [("unsound", f"{node.name} has no proved bound") for node in _opaque(plan) if node.unsound]
     for index, (what, number) in enumerate((predicted or {}).items()):
         lines.append(("predicted" if index == 0 else "", f"{what}: {number:,.6g}"))
     width = max(12, *(len(left) + 2 for left, _ in lines))
-    return "\n".join([f"watch {plan.name} on {plan.table}", *(f"  {left:<{width}}{right}" for left, right in lines)])
+    on = " and ".join(plan.tables)
+    return "\n".join([f"watch {plan.name} on {on}", *(f"  {left:<{width}}{right}" for left, right in lines)])
+
+
+def _with_margins(goal: Goal | Top | SketchGoal) -> list[Comparison] | list[Frequent]:
+    return [goal] if isinstance(goal, Frequent) else comparisons(goal)
+
+
+def _formulas(plan: WatchPlan, names: list[str]) -> list[tuple[str, str]]:
+    """Each output with its formula; x0 of a value that is read off sketches is the call itself."""
+    call = sketch_call(plan)
+    return [(name, readable(expression, names if call is None else [call])) for name, expression in plan.outputs]
 
 
 def _formula(expression: Expression, names: list[str]) -> str:
@@ -157,6 +176,8 @@ def _zone_words(plan: WatchPlan) -> str:
 def _shape(plan: WatchPlan) -> str:
     if isinstance(plan.goal, Top):
         return "ranking"
+    if isinstance(plan.goal, SketchGoal):
+        return sketch_kind(plan.goal)
     return "tracking" if isinstance(plan.goal, Track) else "threshold"
 
 
@@ -210,8 +231,10 @@ def _bare(text: str) -> str:
     return text[1:-1]
 
 
-def goal_text(goal: Goal | Top, names: list[str], outputs: Mapping[str, Expression] | None = None) -> str:
+def goal_text(goal: Goal | Top | SketchGoal, names: list[str], outputs: Mapping[str, Expression] | None = None) -> str:
     """What is kept, in the words of the sentence where SELECT gave it a name."""
+    if isinstance(goal, SketchGoal):
+        return sketch_goal_text(goal, next(iter(outputs or {}), None))
     if isinstance(goal, (AllOf, AnyOf)):
         word = " AND " if isinstance(goal, AllOf) else " OR "
         texts = [goal_text(part, names, outputs) for part in goal.parts]
@@ -232,8 +255,8 @@ def goal_text(goal: Goal | Top, names: list[str], outputs: Mapping[str, Expressi
     return f"{text} {goal.operator} {goal.threshold:g}{margin}"
 
 
-def goal_expressions(goal: Goal | Top) -> list[Expression]:
-    """The expressions that a goal looks at."""
+def goal_expressions(goal: Goal | Top | SketchGoal) -> list[Expression]:
+    """The expressions over statistics that a goal looks at; what is read off sketches has none."""
     return [goal.expression] if isinstance(goal, Track | Top) else [part.expression for part in comparisons(goal)]
 
 

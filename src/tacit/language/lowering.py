@@ -13,8 +13,8 @@ from tacit.language.algebra import SCALARS, NoValueError, always_zero, binary, u
 from tacit.language.dialect import Margin, quoted
 from tacit.language.places import Source, closest
 from tacit.language.python_functions import PythonFunction
-from tacit.language.refusals import refused_distinct, refused_function
-from tacit.language.rows import Row, RowReader, function_name, has_aggregate, unwrapped
+from tacit.language.refusals import refused_distinct, refused_function, refused_sketch
+from tacit.language.rows import SKETCHED, Row, RowReader, function_name, has_aggregate, unwrapped
 from tacit.language.spark_functions import ROW_FUNCTIONS
 from tacit.language.synonyms import SYNONYMS
 from tacit.language.vector import VectorBuilder
@@ -121,6 +121,8 @@ class Lowering:
         name = function_name(call)
         if name in AGGREGATES:
             return self._aggregate(call, AGGREGATES[name], where)
+        if name in SKETCHED:
+            raise refused_sketch(self.source, name, call)
         if where is not None:
             raise self.source.error(f"FILTER belongs to an aggregate, and {name} is none", call)
         if name in self.functions:
@@ -140,7 +142,7 @@ class Lowering:
         if name in ROW_FUNCTIONS:
             nearest = None if has_aggregate(call) else f"put it inside one, as in AVG({quoted(call)})"
             raise self.source.error(f"{name} works on one row, so it cannot stand over aggregates", call, nearest)
-        known = [*(each.upper() for each in AGGREGATES), *SCALARS, *self.functions]
+        known = [*(each.upper() for each in (*AGGREGATES, *sorted(SKETCHED))), *SCALARS, *self.functions]
         meant = SYNONYMS.get(name) or closest(name, known)
         hint = f"did you mean {meant}?" if meant else "over rows there are AVG, SUM, COUNT, STDDEV, CORR and others"
         raise self.source.error(f"there is no function named {name}", call, hint)
@@ -196,7 +198,7 @@ class Lowering:
         if isinstance(node, exp.Window):
             return error("OVER is for one-off queries", node, "the watch's window is said with WINDOW LAST …")
         if isinstance(node, exp.WithinGroup):
-            return refused_function(self.source, "quantile", node) or error("WITHIN GROUP cannot be kept", node)
+            return refused_function(self.source, "percentile", node) or error("WITHIN GROUP cannot be kept", node)
         if isinstance(node, (exp.Case, exp.If)):
             return refused_function(self.source, "case", node) or error("CASE cannot be kept", node)
         if isinstance(node, exp.Alias):

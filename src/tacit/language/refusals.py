@@ -8,15 +8,20 @@ from tacit.language.clauses import Clause
 from tacit.language.places import Place, Source
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["refuse_clauses", "refused_function"]
+__all__ = ["refuse_clauses", "refuse_from", "refused_distinct", "refused_function", "refused_sketch"]
 
 _EXTREME = (
     "an extreme is not a sum over rows, and one row that leaves the window can change it",
     "count the rows beyond a value: COUNT_IF(x > 10) >= 1",
 )
 _QUANTILE = (
-    "a quantile is not a function of sums; it comes with the sketches of a later version",
-    "watch the share beyond a value: AVG(x > 10) > 0.5 says that the median is above 10",
+    "a quantile is not a function of sums, and is read off a sketch under another name",
+    "write SELECT QUANTILE(x, 0.5) AS q … TRACK q WITHIN 1 PERCENT, or watch the share beyond a value:"
+    " AVG(x > 10) > 0.5 says that the median is above 10",
+)
+_HISTOGRAM = (
+    "a distribution is not a number, and not a function of sums",
+    "write GROUP BY x HAVING COUNT(*) > 1000 for the values that many rows have, or TRACK a QUANTILE",
 )
 _DISTINCT = (
     "distinct values cannot be counted by adding up sites; that comes with the sketches of a later version",
@@ -36,11 +41,18 @@ _LIST = ("a list of values is not a number", "watch COUNT(*) or a sum")
 _REGRESSION = ("it is not kept in this version", "REGR_SLOPE(y, x), CORR(x, y), COVAR_POP(x, y) and AVG are")
 _ONE_ROW = ("one row of many is not a sum", "watch AVG(x) or SUM(x)")
 
+USAGES = {
+    "self_join_size": "SELF_JOIN_SIZE(x)",
+    "inner_product": "INNER_PRODUCT(x, y)",
+    "quantile": "QUANTILE(x, 0.99)",
+}
+"""How the aggregates of the sketches are written."""
+
 REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("min", "max", "min_by", "max_by", "minimum", "maximum"), _EXTREME),
     **dict.fromkeys(("median", "percentile", "percentile_approx", "approx_percentile", "percentile_cont"), _QUANTILE),
-    **dict.fromkeys(("percentile_disc", "quantile", "quantiles", "p50", "p90", "p95", "p99"), _QUANTILE),
-    **dict.fromkeys(("mode", "histogram_numeric", "iqr"), _QUANTILE),
+    **dict.fromkeys(("percentile_disc", "quantiles", "p50", "p90", "p95", "p99", "iqr"), _QUANTILE),
+    **dict.fromkeys(("mode", "histogram_numeric"), _HISTOGRAM),
     **dict.fromkeys(("count_distinct", "countd", "nunique", "uniq", "distinct_count"), _DISTINCT),
     **dict.fromkeys(("approx_count_distinct", "hll_sketch_agg", "bitmap_construct_agg"), _DISTINCT),
     **dict.fromkeys(("any", "some", "every", "bool_or", "bool_and"), _TRUTH),
@@ -57,10 +69,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "coalesce": (
         "it jumps where a value appears, so nothing near it can be promised",
         "an aggregate without a value makes its comparison not met, which is often what is wanted",
-    ),
-    "self_join_size": (
-        "a self-join size is kept on sketches, which come with a later version",
-        "watch COUNT(*) per group with GROUP BY",
     ),
 }
 REFUSED["nvl"] = REFUSED["ifnull"] = REFUSED["coalesce"]
@@ -79,17 +87,19 @@ def refused_distinct(source: Source, at: Place) -> SentenceError:
     return source.error(f"DISTINCT cannot be kept: {reason}", at, nearest)
 
 
+def refused_sketch(source: Source, name: str, at: Place) -> SentenceError:
+    """An aggregate of the sketches where numbers are computed with."""
+    return source.error(
+        f"{name.upper()} is read off a sketch, so it is tracked alone: not beside other aggregates, in arithmetic or in"
+        " a condition",
+        at,
+        f"write SELECT {USAGES[name]} AS v … TRACK v WITHIN {1 if name == 'quantile' else 15} PERCENT",
+    )
+
+
 def refuse_clauses(source: Source, clauses: dict[str, Clause]) -> None:
     """Raises for the first clause that belongs to another kind of watch or of query."""
     later: dict[str, tuple[str, str]] = {
-        "HAVING": (
-            "HAVING lists the groups that pass, which a later version keeps on sketches",
-            "write the condition after ALERT WHEN: it is watched for every group",
-        ),
-        "SKETCH": (
-            "watches on sketches come with a later version",
-            "leave SKETCH out: the statistics are then kept exactly",
-        ),
         "OFFSET": ("OFFSET has no meaning for a watch", "leave it out"),
         "QUALIFY": ("QUALIFY is for one-off queries", "write the condition after ALERT WHEN"),
         "LATERAL": ("LATERAL VIEW is not part of a watch", "GROUP BY EACH(list) AS name watches each member of a list"),
@@ -106,8 +116,14 @@ def refuse_clauses(source: Source, clauses: dict[str, Clause]) -> None:
             raise source.error(reason, clause.keyword, nearest)
 
 
-def refuse_from(source: Source, token: Token) -> SentenceError:
-    """What may not follow the table's name."""
+def refuse_from(source: Source, token: Token, *, several: bool = False) -> SentenceError:
+    """What may not follow the table's name; ``several`` when the sentence may have two tables."""
+    if several:
+        if token.text == ",":
+            return source.error("an inner product is of two tables", token, "leave the others out")
+        return source.error(
+            "a watch has no joins: an inner product joins by its arguments", token, "write FROM requests, logins"
+        )
     if token.text == ",":
         return source.error("a watch reads one table", token, "write one watch for each table")
     return source.error(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -21,9 +21,10 @@ from tacit.language.spark_functions import AGGREGATE_FUNCTIONS, FOREIGN, NUMERIC
 from tacit.language.texts import Texts
 from tacit.language.tokens import Tokens
 
-__all__ = ["OUR_AGGREGATES", "Row", "RowReader", "function_name", "has_aggregate", "unwrapped"]
+__all__ = ["OUR_AGGREGATES", "SKETCHED", "Row", "RowReader", "function_name", "has_aggregate", "unwrapped"]
 
-OUR_AGGREGATES = frozenset({"entropy", "chi_square", "information_gain", "self_join_size", "quantile"})
+SKETCHED = frozenset({"self_join_size", "inner_product", "quantile"})  # aggregates that are read off sketches
+OUR_AGGREGATES = frozenset({"entropy", "chi_square", "information_gain"}) | SKETCHED
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 SAME_ROLE = {"coalesce", "nvl", "ifnull", "nullif", "least", "greatest", "nullifzero", "zeroifnull"}
 TRUTH_FUNCTIONS = {
@@ -54,7 +55,10 @@ class Row:
 
 
 class RowReader:
-    """Reads the row expressions of one watch and gathers the columns they use."""
+    """Reads the row expressions of one watch and gathers the columns they use.
+
+    With ``owners``, the tables by the names that stand for them, every column must say whose it is.
+    """
 
     def __init__(
         self,
@@ -63,9 +67,12 @@ class RowReader:
         tables: Collection[str],
         member: str | None = None,
         extra_functions: Collection[str] = (),
+        owners: Mapping[str, str] | None = None,
     ) -> None:
         self.source, self.texts = source, texts
         self.uses: list[ColumnUse] = []
+        self.named: list[str] = []  # by which name each of these columns said whose it is, where there are owners
+        self._owners = {name.casefold(): table for name, table in (owners or {}).items()}
         self.member = member.casefold() if member is not None else None
         self._tables = {table.casefold() for table in tables}
         self._known = ROW_FUNCTIONS | {name.casefold() for name in extra_functions}
@@ -136,8 +143,18 @@ class RowReader:
         parts = column.parts
         if isinstance(column.this, exp.Star):
             raise self.source.error("* names no single value", column)
+        table: str | None = None
         if len(parts) > 1 and parts[0].name.casefold() in self._tables:
-            parts = parts[1:]
+            name, parts = parts[0].name.casefold(), parts[1:]
+            table = self._owners.get(name)
+            self.named.append(name)
+        elif self._owners:
+            written = quoted(column)
+            raise self.source.error(
+                f"{written} does not say of which table it is",
+                column,
+                "write " + " or ".join(f"{name}.{written}" for name in self._owners),
+            )
         root = parts[0]
         if not root.args.get("quoted"):
             if root.name.upper() in RESERVED:
@@ -159,7 +176,7 @@ class RowReader:
                     "PRESENT says whether the row has the group's member",
                 )
         line, place = self.source.place(root)
-        self.uses.append(ColumnUse(root.name, line, place, role if len(parts) == 1 else "any"))
+        self.uses.append(ColumnUse(root.name, line, place, role if len(parts) == 1 else "any", table))
 
     def _check_function(self, call: exp.Anonymous, role: str, where: str) -> None:
         name = function_name(call)

@@ -21,10 +21,11 @@ HINTS = {
 }
 
 
-def check_columns(plan: WatchPlan, schema: Mapping[str, str]) -> None:
+def check_columns(plan: WatchPlan, schema: Mapping[str, str], *, table: str | None = None) -> None:
     """Raises SentenceError for a column that is not there, or that cannot play its role.
 
-    ``schema`` gives Spark's short type of each column. Names are compared as Spark does, without case.
+    ``schema`` gives Spark's short type of each column of ``table`` (which need not be said where the watch reads one
+    table; otherwise it is FROM's first). Names are compared as Spark does, without case.
 
     >>> from tacit.language.sentence import parse_watch
     >>> plan = parse_watch("CREATE WATCH w AS SELECT AVG(so3) AS a FROM air ALERT WHEN a > 1")
@@ -35,6 +36,8 @@ def check_columns(plan: WatchPlan, schema: Mapping[str, str]) -> None:
     """
     types = {name.casefold(): kind.strip().lower() for name, kind in schema.items()}
     for use in plan.columns:
+        if use.table not in (None, table or plan.table):
+            continue
         kind = types.get(use.name.casefold())
         if kind is None:
             raise _unknown(plan, use, schema)

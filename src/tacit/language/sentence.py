@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tacit.functions.expressions import Constant, Expression
-from tacit.functions.goals import Goal, Track
+from tacit.functions.expressions import Expression, Variable
+from tacit.functions.goals import Goal, SketchGoal, Top
+from tacit.language.accuracy import refuse_sketch_clause
 from tacit.language.aggregates import AGGREGATES
 from tacit.language.algebra import SCALARS
 from tacit.language.clauses import Clause, Sentence, read_sentence, split_sentences
-from tacit.language.conditions import lower_condition
+from tacit.language.conjuncts import where_by_table
 from tacit.language.dialect import read_condition, tokenize
+from tacit.language.frequent import HavingClause
+from tacit.language.goal_clause import GoalClause
 from tacit.language.grouping import Groups, read_groups, with_lists
 from tacit.language.lowering import Lowering
 from tacit.language.places import Source, closest
-from tacit.language.plan import WatchPlan
+from tacit.language.plan import ColumnUse, WatchPlan, Window
 from tacit.language.python_functions import PythonFunction
 from tacit.language.ranking import RankingClause, check_alone, is_ranking
-from tacit.language.refusals import refuse_clauses, refuse_from
-from tacit.language.rows import RowReader
+from tacit.language.refusals import refuse_clauses
+from tacit.language.rows import SKETCHED, RowReader
 from tacit.language.selection import Item, read_selection
+from tacit.language.sketching import SketchReader, names_sketch
+from tacit.language.tables import Table, read_tables
 from tacit.language.texts import Texts
-from tacit.language.tokens import is_word
 from tacit.language.vector import VectorBuilder
 from tacit.language.windows import read_window
 from tacit.vocabulary.errors import OptionError
 
 __all__ = ["check_functions", "parse", "parse_watch", "plan_of"]
-
-JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER", ",")
-CLAUSES = ("WINDOW", "WHERE", "GROUP BY", "ALERT", "TRACK", "EVERY")
 
 
 def parse(
@@ -84,7 +84,7 @@ def parse_watch(
 def check_functions(functions: Mapping[str, PythonFunction]) -> None:
     """Raises for a Python function whose name the language has already."""
     for name in functions:
-        if name.casefold() in AGGREGATES or name.casefold() in SCALARS:
+        if name.casefold() in {*AGGREGATES, *SCALARS, *SKETCHED}:
             raise OptionError(f"{name} is already a function of the language; give yours another name")
 
 
@@ -105,36 +105,39 @@ def _plan(
     refuse_clauses(source, clauses)
     if "FROM" not in clauses:
         raise _no_from(source, sentence)
-    table, table_names = _table(source, clauses["FROM"])
+    several = "HAVING" not in clauses and names_sketch(sentence, "inner_product")
+    tables = read_tables(source, clauses["FROM"], several=several)
     window = read_window(source, clauses.get("WINDOW"), clauses.get("EVERY"))
-    texts = Texts(source, sentence.tokens, table_names)
+    texts = Texts(source, sentence.tokens, {table.alias for table in tables})
     items = read_selection(source, texts, clauses["SELECT"])
-    plain = RowReader(source, texts, table_names, None, row_functions)
-    ranking = RankingClause(source, sentence) if is_ranking(sentence) else None
-    if ranking is None:
-        check_alone(source, sentence, ("PER", "USING"))
+    if "HAVING" not in clauses and names_sketch(sentence):
+        return _sketch_plan(source, sentence, functions, row_functions, tables, window, texts, items)
+    (table,) = tables
+    plain = RowReader(source, texts, {table.alias}, None, row_functions)
+    clause = _goal_clause(source, sentence)
     groups = read_groups(source, clauses.get("GROUP BY"), items, plain)
     per = 0
-    if ranking is not None and ranking.per is not None:
-        groups, per = with_lists(source, groups, Clause(*ranking.per), items, plain)
-    rows = RowReader(source, texts, table_names, groups.member, row_functions)
-    where = None
-    if "WHERE" in clauses:
-        tree = read_condition(source, clauses["WHERE"].tokens, clauses["WHERE"].keyword, margins=False)
-        where = rows.read(tree, clauses["WHERE"].tokens, "boolean", where="WHERE").present
+    if isinstance(clause, RankingClause) and clause.per is not None:
+        groups, per = with_lists(source, groups, Clause(*clause.per), items, plain)
+    rows = RowReader(source, texts, {table.alias}, groups.member, row_functions)
+    where = _where(source, clauses, rows)
     vector = VectorBuilder(members=groups.member is not None)
     lowering = Lowering(source, rows, vector, functions)
     lowering.keys |= groups.key_names
-    clause = _GoalClause(source, sentence) if ranking is None else ranking
     for tree in (*(item.tree for item in items), clause.tree):
         lowering.note_numbers(tree)
     outputs = _outputs(source, items, groups, lowering)
-    goal = clause.lower(lowering) if isinstance(clause, _GoalClause) else clause.lower(lowering, groups, per, window)
-    uses = sorted(plain.uses + rows.uses, key=lambda use: (use.line, use.column))
+    goal: Goal | Top | SketchGoal
+    if isinstance(clause, RankingClause):
+        goal = clause.lower(lowering, groups, per, window)
+    elif isinstance(clause, HavingClause):
+        goal = clause.lower(lowering, groups, items)
+    else:
+        goal = clause.lower(lowering)
     return WatchPlan(
         name=sentence.name,
         text=sentence.text,
-        table=table,
+        table=table.name,
         outputs=outputs,
         goal=goal,
         statistics=tuple(vector.statistics),
@@ -144,9 +147,75 @@ def _plan(
         shifts=vector.shifts,
         where=where,
         grouping=groups.grouping,
-        columns=tuple(dict.fromkeys(uses)),
+        columns=_in_order(plain.uses + rows.uses),
         explain=sentence.explain,
     )
+
+
+def _sketch_plan(
+    source: Source,
+    sentence: Sentence,
+    functions: Mapping[str, PythonFunction],
+    row_functions: Collection[str],
+    tables: tuple[Table, ...],
+    window: Window,
+    texts: Texts,
+    items: list[Item],
+) -> WatchPlan:
+    """The plan of a watch whose one value is read off sketches."""
+    clauses = sentence.clauses
+    owners = {table.alias: table.name for table in tables} if len(tables) > 1 else None
+    rows = RowReader(source, texts, {table.alias for table in tables}, None, row_functions, owners)
+    if owners is None:
+        wheres = {tables[0].alias.casefold(): _where(source, clauses, rows)}
+    else:
+        wheres = where_by_table(source, clauses.get("WHERE"), tables, rows)
+    lowering = Lowering(source, rows, VectorBuilder(members=False), functions)
+    reader = SketchReader(source, sentence, tables, rows, lowering, wheres)
+    name, call = reader.selected(items)
+    reader.refuse_clauses(name, call)
+    clause = GoalClause(source, sentence)
+    assert clause.within is not None
+    goal, keys = reader.goal(name, call, clause.tree, clause.within, percent=clause.percent)
+    reader.check_window(window)
+    return WatchPlan(
+        name=sentence.name,
+        text=sentence.text,
+        table=tables[0].name,
+        outputs=((name, Variable(0)),),
+        goal=goal,
+        statistics=(),
+        moments=(),
+        centres=(),
+        window=window,
+        where=wheres[tables[0].alias.casefold()],
+        arguments=keys,
+        columns=_in_order(rows.uses),
+        explain=sentence.explain,
+    )
+
+
+def _goal_clause(source: Source, sentence: Sentence) -> GoalClause | RankingClause | HavingClause:
+    """What the watch says it keeps."""
+    if "HAVING" in sentence.clauses:
+        return HavingClause(source, sentence)
+    refuse_sketch_clause(source, sentence)
+    if is_ranking(sentence):
+        return RankingClause(source, sentence)
+    check_alone(source, sentence, ("PER", "USING"))
+    return GoalClause(source, sentence)
+
+
+def _where(source: Source, clauses: Mapping[str, Clause], rows: RowReader) -> str | None:
+    """WHERE of a sentence with one table, as Spark SQL."""
+    if "WHERE" not in clauses:
+        return None
+    tree = read_condition(source, clauses["WHERE"].tokens, clauses["WHERE"].keyword, margins=False)
+    return rows.read(tree, clauses["WHERE"].tokens, "boolean", where="WHERE").present
+
+
+def _in_order(uses: list[ColumnUse]) -> tuple[ColumnUse, ...]:
+    return tuple(dict.fromkeys(sorted(uses, key=lambda use: (use.line, use.column))))
 
 
 def _outputs(
@@ -167,66 +236,6 @@ def _outputs(
     return tuple(outputs)
 
 
-class _GoalClause:
-    """ALERT WHEN or TRACK, read as trees before the aliases of SELECT are known."""
-
-    def __init__(self, source: Source, sentence: Sentence) -> None:
-        alert, track = sentence.clauses.get("ALERT"), sentence.clauses.get("TRACK")
-        self.source, self.percent = source, False
-        self.within: exp.Expr | None = None
-        if alert and track:
-            later = max(alert.keyword, track.keyword, key=lambda token: token.start)
-            raise source.error("a watch either alerts or tracks", later, "write a second watch for the other")
-        if alert:
-            when = alert.tokens[0] if alert.tokens else None
-            if when is None or not is_word(when, "WHEN"):
-                place = when or source.end_of(alert.keyword)
-                raise source.error("WHEN is missing after ALERT", place, "write ALERT WHEN …")
-            self.tree = read_condition(source, alert.tokens[1:], when, margins=True)
-        elif track:
-            self._read_track(track)
-        else:
-            raise source.error(
-                "the watch does not say what to keep",
-                sentence.end,
-                "end it with ALERT WHEN condition, with TRACK value WITHIN 5, or with ORDER BY score DESC LIMIT 20",
-            )
-
-    def _read_track(self, clause: Clause) -> None:
-        tokens = list(clause.tokens)
-        depth, at = 0, None
-        for index, token in enumerate(tokens):
-            depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-            if depth == 0 and token.token_type == TokenType.COMMA:
-                raise self.source.error("a watch tracks one value", token, "write a second watch for the other")
-            following = tokens[index + 1] if index + 1 < len(tokens) else None
-            grouped = following is not None and following.text.upper().startswith("GROUP")
-            if depth == 0 and is_word(token, "WITHIN") and not grouped and at is None:
-                at = index
-        if at is None:
-            last = tokens[-1] if tokens else clause.keyword
-            raise self.source.error(
-                "TRACK does not say how closely", self.source.end_of(last), "write WITHIN 5, or WITHIN 3 PERCENT"
-            )
-        amount = tokens[at + 1 :]
-        self.percent = bool(amount) and (is_word(amount[-1], "PERCENT") or amount[-1].text == "%")
-        self.tree = read_condition(self.source, tokens[:at], clause.keyword, margins=False)
-        self.within = read_condition(self.source, amount[:-1] if self.percent else amount, tokens[at], margins=False)
-
-    def lower(self, lowering: Lowering) -> Goal:
-        if self.within is None:
-            return lower_condition(lowering, self.tree)
-        expression = lowering.number(self.tree)
-        if isinstance(expression, Constant):
-            raise self.source.error("what is tracked does not depend on the data", self.tree, "track an aggregate")
-        within = lowering.constant(self.within, "WITHIN")
-        if within <= 0:
-            raise self.source.error(f"WITHIN {within:g} is not above 0", self.within, "an exact value cannot be kept")
-        if self.percent and within >= 100:
-            raise self.source.error(f"WITHIN {within:g} PERCENT promises nothing", self.within, "stay below 100")
-        return Track(expression, within, self.percent)
-
-
 def _no_from(source: Source, sentence: Sentence) -> Exception:
     for token in sentence.clauses["SELECT"].tokens:
         if token.token_type == TokenType.VAR and closest(token.text, ["FROM"]):
@@ -234,45 +243,3 @@ def _no_from(source: Source, sentence: Sentence) -> Exception:
     select = sentence.clauses["SELECT"]
     last = select.tokens[-1] if select.tokens else select.keyword
     return source.error("FROM is missing: the watch names no table", source.end_of(last), "write FROM table")
-
-
-def _table(source: Source, clause: Clause) -> tuple[str, set[str]]:
-    """The table's name, and the names that may stand before its columns."""
-    rest = list(clause.tokens)
-    if not rest:
-        raise source.error("FROM names no table", source.end_of(clause.keyword))
-    if rest[0].token_type == TokenType.L_PAREN:
-        raise source.error("a watch has no subqueries", rest[0], "put the condition into WHERE")
-    parts = [_name_part(source, rest.pop(0))]
-    while rest and rest[0].token_type == TokenType.DOT:
-        dot = rest.pop(0)
-        if not rest:
-            raise source.error("a name is missing after the dot", source.end_of(dot))
-        parts.append(_name_part(source, rest.pop(0)))
-    names = {parts[-1]}
-    if rest:
-        if is_word(rest[0], *JOINS):
-            raise refuse_from(source, rest[0])
-        explicit = is_word(rest[0], "AS")
-        if explicit and len(rest) == 1:
-            raise source.error("a name is missing after AS", source.end_of(rest[0]))
-        meant = closest(rest[0].text, CLAUSES)
-        if not explicit and len(rest) > 1 and meant:
-            raise source.error(f"did not expect {rest[0].text} here", rest[0], f"did you mean {meant}?")
-        rest = rest[explicit:]
-        names = {_name_part(source, rest.pop(0))}
-    if rest:
-        if is_word(rest[0], *JOINS):
-            raise refuse_from(source, rest[0])
-        meant = closest(rest[0].text, CLAUSES)
-        raise source.error(
-            f"did not expect {rest[0].text} after the table", rest[0], f"did you mean {meant}?" if meant else None
-        )
-    return ".".join(parts), names
-
-
-def _name_part(source: Source, token: Token) -> str:
-    words = token.token_type == TokenType.IDENTIFIER or token.text.replace("_", "").isalnum()
-    if not words or token.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.RAW_STRING):
-        raise source.error(f"expected the name of a table here, not {token.text}", token)
-    return token.text

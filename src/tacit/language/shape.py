@@ -22,7 +22,7 @@ import numpy as np
 
 from tacit.functions.expressions import Constant, Expression, Variable
 from tacit.functions.forms import degree, opaques, substitute, variables
-from tacit.functions.goals import Goal, Top, Track, map_goal
+from tacit.functions.goals import Frequent, Goal, InnerProduct, Quantile, SelfJoin, SketchGoal, Top, Track, map_goal
 from tacit.functions.monitor import CENTRED, FITTED, Monitor
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.explain import form_of
@@ -47,6 +47,10 @@ __all__ = [
 
 SAMPLE = 64  # rows of the first pane that units and centres are taken from
 DRAWS = 7  # of which so many, an odd number, give a centre: their median is one of them
+SKETCHES: dict[type[SketchGoal], str] = {
+    Frequent: "frequent", SelfJoin: "self_join", InnerProduct: "inner_product", Quantile: "quantile",
+}  # fmt: skip
+"""The protocols of watches on sketches."""
 _SPREADS = 1_024.0
 _HUGE = 2.0**500
 _EXPONENT = 250  # of a unit, at most: the squares of its squares are still numbers
@@ -116,6 +120,8 @@ def zone_kind(plan: WatchPlan, protocol: str, asked: str = "auto") -> str:
 
 def can_fit(plan: WatchPlan) -> bool:
     """Can zones be fitted to each site? Where regions are polytopes, or in the plane; and without groups."""
+    if isinstance(plan.goal, Top | SketchGoal):
+        return False
     form = vector_form(plan, form="sums")
     flat = all(form_of(tree) in ("constant", "affine", "ratio of affine") for tree in _trees(form.goal))
     return plan.grouping is None and (flat or len(form.kept) <= 2)
@@ -124,11 +130,13 @@ def can_fit(plan: WatchPlan) -> bool:
 def protocol_for(plan: WatchPlan, asked: str) -> str:
     """The protocol that keeps a watch: what was asked for, if it can; ``auto`` recentres what is tracked.
 
-    Recentring knows neither GROUP BY EACH, where one group stands for others, nor Python functions; zones are fitted to
-    watches without groups.
+    Rankings and watches on sketches have protocols of their own. Recentring knows neither GROUP BY EACH, where one
+    group stands for others, nor Python functions; zones are fitted to watches without groups.
     """
     if isinstance(plan.goal, Top):
         return plan.goal.using or "coordinator"
+    if isinstance(plan.goal, SketchGoal):
+        return SKETCHES[type(plan.goal)]
     if asked == "fitted":
         return "fitted" if can_fit(plan) else "coordinator"
     able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.watched)))
@@ -140,7 +148,7 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
 def measure_of(plan: WatchPlan, samples: Sequence[Sample]) -> Measure:
     """Centres and units from the sites' samples of the first pane: of the SAMPLE rows with the least keys of all."""
     dimension, count = len(plan.statistics), len(plan.centres)
-    if isinstance(plan.goal, Top):  # scores are compared as they are
+    if isinstance(plan.goal, Top | SketchGoal):  # scores are compared as they are, and so are counts
         return Measure(np.zeros(count), np.ones(dimension))
     keys = np.concatenate([np.empty(0, dtype=np.int64), *(sample.keys for sample in samples)])
     least = np.argsort(keys, kind="stable")[:SAMPLE]

@@ -24,6 +24,8 @@ _NAMES = {
     "ENTROPY": "shannon shannon_entropy",
     "INFORMATION_GAIN": "gain mutual_information mutual_info mi infogain info_gain ig",
     "CHI_SQUARE": "chi2 chisq chisquare chi_squared chi",
+    "SELF_JOIN_SIZE": "self_join selfjoin second_moment second_frequency_moment f2 repeat_rate",
+    "INNER_PRODUCT": "join_size equijoin_size inner_join_size dot dot_product",
     "exp": "exponential",
     "greatest": "largest",
     "least": "smallest",

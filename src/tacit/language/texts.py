@@ -57,10 +57,10 @@ class Texts:
 
     def write(self, tokens: Tokens, *, present: bool | None = None) -> str:
         """Spark SQL on one line; ``present`` replaces the word PRESENT."""
-        kept = self._kept(tokens)
+        kept, starts = self._kept(tokens)
         words: list[str] = []
         for index, token in enumerate(kept):
-            if index and token.start > kept[index - 1].end + 1:
+            if index and starts[index] > kept[index - 1].end + 1:
                 words.append(" ")
             if present is not None and _is_present(kept, index):
                 words.append("TRUE" if present else "FALSE")
@@ -72,17 +72,20 @@ class Texts:
         """Equal for expressions that differ only in case, spaces, outer parentheses and the table's name."""
         return " ".join(
             self._source.between(token, token) if token.token_type in LITERALS else token.text.casefold()
-            for token in self._kept(tokens)
+            for token in self._kept(tokens)[0]
         )
 
-    def _kept(self, tokens: Tokens) -> list[Token]:
-        """Without the table's name before a column, and each stretch of text once (5L is read as three tokens)."""
+    def _kept(self, tokens: Tokens) -> tuple[list[Token], list[int]]:
+        """Without the table's name before a column, and each stretch of text once (5L is read as three tokens).
+
+        With each token goes where it starts, or the name that was left out before it: the space before that one stays.
+        """
         tokens = bare(tokens)
         kept: list[Token] = []
+        starts: list[int] = []
         dropped: Token | None = None
         for index, token in enumerate(tokens):
-            if dropped is not None:
-                dropped = None  # the dot after the table's name
+            if dropped is not None and token.token_type == TokenType.DOT:
                 continue
             if kept and kept[-1].start == token.start:
                 continue
@@ -92,7 +95,9 @@ class Texts:
                 dropped = token
                 continue
             kept.append(token)
-        return kept
+            starts.append(token.start if dropped is None else dropped.start)
+            dropped = None
+        return kept, starts
 
     def _enclosed(self, opening: int) -> tuple[Tokens, int]:
         """What stands in the parentheses that open at this index, and the index after them."""

@@ -55,7 +55,12 @@ def register(app: typer.Typer) -> None:
 
 def _replay(
     watch: Path = typer.Argument(..., metavar="WATCH.sql", help="A file with one or several CREATE WATCH sentences."),
-    data: list[str] = typer.Option(..., "--data", metavar="PATH", help="Parquet, CSV or JSON: a file, folder or glob."),
+    data: list[str] = typer.Option(
+        ...,
+        "--data",
+        metavar="PATH",
+        help="Parquet, CSV or JSON: a file, folder or glob; of two tables TABLE=PATH each.",
+    ),
     site: str = typer.Option(..., "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
     time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
@@ -125,12 +130,14 @@ def _prepare(
     """
     from tacit.cli.work import spark_session
     from tacit.recording.run import check_source, kept, prepared
+    from tacit.recording.sides import data_of_tables
 
     found = {plan.name: kept(plan, data, site=site, time=time, work=folder) for plan in plans}
     took = dict.fromkeys(found, 0.0)
     missing = [plan for plan in plans if found[plan.name] is None]
     if missing:
-        check_source(data, site)
+        for plan in missing:
+            check_source(data_of_tables(plan, data), site)
         bar.say("starting Spark")
         with spark_session("tacit replay") as spark:
             for plan in missing:
@@ -145,21 +152,21 @@ def _prepare(
 def _one(plan: WatchPlan, place: Path, seconds: float, settings: Settings, bar: Bar) -> tuple[Run, dict[str, Any]]:
     """One watch: loaded, explained if it was asked to be, replayed."""
     from tacit.recording.run import replay_prepared
-    from tacit.recording.stream import load
+    from tacit.recording.sides import load_recorded
 
     begin = clock.perf_counter()
-    recording = load(place)
+    recording = load_recorded(place)
     seconds += clock.perf_counter() - begin
     story = _explained(plan, recording, settings.step) if plan.explain else {}
     return replay_prepared(plan, recording, seconds, settings, bar.measured(f"{plan.name}: replaying")), story
 
 
 def _explained(plan: WatchPlan, recording: Any, step: str) -> dict[str, Any]:
-    from tacit.functions.goals import Top
+    from tacit.functions.goals import SketchGoal, Top
     from tacit.language.explain import describe, explain_text
     from tacit.recording.prediction import predict
 
-    if isinstance(plan.goal, Top):
+    if isinstance(plan.goal, Top | SketchGoal):
         return {"explain": {**describe(plan), "text": explain_text(plan)}}
     prediction = predict(plan, recording, step=step)
     text = f"{explain_text(plan)}\n{prediction.text()}"
@@ -174,10 +181,15 @@ def _print_story(console: Any, story: dict[str, Any]) -> None:
 
 def _draw(run: Run, picture: Path, settings: Settings) -> None:
     from tacit.recording.plots import save_replay_plot
+    from tacit.recording.sketch_plot import save_sketch_plot
+    from tacit.recording.sketch_replay import SketchReplay
     from tacit.recording.topk_plot import save_topk_plot
     from tacit.recording.topk_replay import TopkReplay
 
     if isinstance(run.replay, TopkReplay):
         save_topk_plot(run.plan, run.replay, picture)
+        return
+    if isinstance(run.replay, SketchReplay):
+        save_sketch_plot(run.plan, run.recording, run.replay, picture)
         return
     save_replay_plot(run.plan, run.recording, run.replay, picture, settings)

@@ -12,14 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.cli.work import show
-from tacit.functions.goals import Comparison, Track
+from tacit.functions.goals import Comparison, Frequent, Track
 from tacit.language.explain import goal_text, window_text
 from tacit.language.plan import WatchPlan
 from tacit.recording.report import Alert, Report
 from tacit.recording.run import Run
+from tacit.recording.sketch_replay import SketchReplay, ValueAlert
 from tacit.recording.summary import baseline_words, final_answers, group_label, observer_words, times
 from tacit.recording.topk_replay import RankAlert, TopkReplay
 from tacit.vocabulary.answers import MET, UNKNOWN
+from tacit.vocabulary.keys import key_label
 
 __all__ = [
     "alert_lines",
@@ -68,6 +70,8 @@ def answer_words(run: Run) -> str:
     """The last answer in words."""
     if isinstance(run.replay, TopkReplay):
         return _ranking_words(run.replay)
+    if isinstance(run.replay, SketchReplay):
+        return _sketch_words(run.plan, run.replay)
     final = final_answers(run.replay)
     goal, outputs = run.replay.physical.goal, run.replay.physical.outputs
     compared = goal.expression if isinstance(goal, (Comparison, Track)) else outputs[0][1]
@@ -107,6 +111,16 @@ def _ranking_words(replay: TopkReplay) -> str:
     return "\n".join(lines) or "there is no group"
 
 
+def _sketch_words(plan: WatchPlan, replay: SketchReplay) -> str:
+    """The value, or the keys, at the end."""
+    last = replay.outcome.said[-1]
+    if not isinstance(plan.goal, Frequent):
+        return f"{plan.outputs[0][0]} = {last.value:.6g} at the end"
+    named = [f"{key_label(key)} (about {count:,.0f})" for key, count in last.keys[:MEMBERS_SHOWN]]
+    more = f" and {len(last.keys) - MEMBERS_SHOWN:,} more" if len(last.keys) > MEMBERS_SHOWN else ""
+    return ", ".join(named) + more if named else "no key at the end"
+
+
 def costs_table(report: Report) -> Table:
     """Messages and bytes beside both baselines."""
     table = Table.grid(padding=(0, 2))
@@ -141,7 +155,7 @@ def ratio_text(baseline: int, total: int) -> str:
     return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2g} ×"
 
 
-def alert_lines(plan: WatchPlan, alerts: Sequence[Alert | RankAlert]) -> list[str]:
+def alert_lines(plan: WatchPlan, alerts: Sequence[Alert | RankAlert | ValueAlert]) -> list[str]:
     """The first alerts with their times, and how many more there are."""
     if not alerts:
         return ["none"]
@@ -154,6 +168,9 @@ def alert_lines(plan: WatchPlan, alerts: Sequence[Alert | RankAlert]) -> list[st
                 if names
             ]
             lines.append("  ".join([when_text(alert.at), *([alert.list] if alert.list else []), *moves]))
+            continue
+        if isinstance(alert, ValueAlert):
+            lines.append(f"{when_text(alert.at)}  {alert.value:.5g}")
             continue
         group = None if alert.group is None else group_label(plan, alert.group)
         parts = [when_text(alert.at), group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]
@@ -227,6 +244,8 @@ def _instant(time_us: int) -> str:
 
 def _violation_words(report: Report) -> str:
     kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.messages["by_kind"].items())
+    if report.form == "sketch":
+        return f"{report.violations:,}, everyone was asked {times(report.full_syncs)} (sent: {kinds})"
     if report.entries is not None and report.protocol != "coordinator":
         share = "" if report.quality is None else f"; {_share_words(report.quality)}"
         size = f"{report.entries['mean']:.1f} groups in a message"

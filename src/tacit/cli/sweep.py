@@ -47,7 +47,7 @@ def _sweep(
     from tacit.pipelines.parallel import run_tasks
     from tacit.recording.run import check_source, check_work, prepared, read_script
     from tacit.recording.settings import Settings
-    from tacit.recording.stream import load
+    from tacit.recording.sides import data_of_tables, load_recorded
     from tacit.recording.sweep import check_jobs, jobs_of, run_job
     from tacit.recording.vary import read_variation
     from tacit.vocabulary.errors import OptionError
@@ -58,7 +58,7 @@ def _sweep(
         raise OptionError(f"{watch} holds {len(plans)} watches; a sweep varies one")
     variations = [read_variation(text) for text in vary]
     jobs = jobs_of(plans[0], variations, settings, Path(), draw_seed=seed)
-    check_source(data, site)
+    check_source(data_of_tables(plans[0], data), site)
     work = None if work is None else check_work(work)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out} is not a folder")
@@ -67,7 +67,7 @@ def _sweep(
         with spark_session("tacit replay sweep") as spark:
             bar.say(f"{plans[0].name}: reading")
             with prepared(spark, plans[0], data, site=site, time=time, work=work) as folder:
-                check_jobs(jobs, load(folder))
+                check_jobs(jobs, load_recorded(folder))
                 placed = [replace(job, folder=folder.resolve()) for job in jobs]
                 with bar.tasks_of(spark, f"{plans[0].name}: {len(jobs)} replays", len(jobs)):
                     rows = run_tasks(spark, run_job, placed)

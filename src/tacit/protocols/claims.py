@@ -84,6 +84,11 @@ class Claimant(ABC, Generic[Said]):
             return (self.hello(), beat)
         return (beat,) if self._blocked is None else (beat, self._blocked)
 
+    def jump(self, pane: int) -> None:
+        """Nothing changed before this pane, so all of that was silent: for replays, which close only such panes."""
+        if self.version and self._blocked is None:
+            self.closed = self.silent = pane - 1
+
     def _dismissed(self, message: Leave) -> tuple[Message, ...]:
         """The coordinator says our leave back, or that it does not know us."""
         if self.leaving:

@@ -10,7 +10,7 @@ import re
 import tempfile
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacit.functions.goals import Top
+from tacit.functions.goals import SelfJoin, SketchGoal, Top
 from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
+from tacit.language.recorded import recorded_plans
 from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import PEERS, Settings
-from tacit.recording.stream import Recording, load
+from tacit.recording.sides import data_of_tables, load_recorded, part_folders
+from tacit.recording.sketch_replay import SketchReplay, replay_sketch
+from tacit.recording.stream import Recording
 from tacit.recording.topico_replay import replay_topico
 from tacit.recording.topk_replay import TopkReplay, replay_topk
 from tacit.vocabulary.errors import DataError, MachineError, OptionError
@@ -54,7 +57,7 @@ class Run:
 
     plan: WatchPlan
     recording: Recording
-    replay: Replay | TopkReplay
+    replay: Replay | TopkReplay | SketchReplay
 
 
 def replay(
@@ -80,7 +83,7 @@ def replay(
     Args:
         watch: a CREATE WATCH sentence, the path of a file that holds one, or a parsed plan.
         data: a path, folder or glob (or a list of them) of Parquet, CSV or JSON; a Spark or pandas DataFrame; or a
-            PyArrow table.
+            PyArrow table. Of a watch on two tables: a mapping from their names.
         site: ``COLUMN``, ``hash:COLUMN:N`` or ``round_robin:N``: which site a row belongs to.
         time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
         step: ``event`` checks after every event, ``pane`` after every pane.
@@ -105,18 +108,21 @@ def replay(
     with readable(data) as source:
         place = kept(plan, source, site=site, time=time, work=folder)
         if place is not None:
-            recording = load(place)
+            recording = load_recorded(place)
         else:
-            check_source(source, site)
+            check_source(data_of_tables(plan, source), site)
             session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
             recording, _ = record(session, plan, source, site=site, time=time, work=folder)
     finished = replay_prepared(plan, recording, clock.perf_counter() - begin, settings, progress)
     if plot is not None:
         from tacit.recording.plots import save_replay_plot
+        from tacit.recording.sketch_plot import save_sketch_plot
         from tacit.recording.topk_plot import save_topk_plot
 
         if isinstance(finished.replay, TopkReplay):
             save_topk_plot(finished.plan, finished.replay, Path(plot))
+        elif isinstance(finished.replay, SketchReplay):
+            save_sketch_plot(finished.plan, finished.recording, finished.replay, Path(plot))
         else:
             save_replay_plot(finished.plan, finished.recording, finished.replay, Path(plot), settings)
     return finished.replay.report
@@ -169,6 +175,16 @@ def spark_room() -> SparkRoom:
 def check_fit(plan: WatchPlan, settings: Settings) -> None:
     """OptionError when the options are those of another kind of watch."""
     protocol = settings.protocol
+    if isinstance(plan.goal, SketchGoal):
+        if protocol != "auto":
+            raise OptionError(
+                f"{plan.name} is kept on sketches, by a protocol of its own; leave --protocol {protocol} out"
+            )
+        if settings.zone != "auto" and not (settings.zone == "norms" and isinstance(plan.goal, SelfJoin)):
+            raise OptionError(f"{plan.name} is kept on sketches, without such zones; leave --zone {settings.zone} out")
+        return
+    if settings.zone == "norms":
+        raise OptionError(f"norms are for sizes of self-joins, and {plan.name} is none; leave --zone norms out")
     if not isinstance(plan.goal, Top):
         if protocol in PEERS:
             raise OptionError(f"{protocol} keeps rankings, and {plan.name} is none; leave --protocol {protocol} out")
@@ -187,8 +203,9 @@ def check_source(data: Any, site: str) -> None:
     """What can be known of data and site before Spark starts: the paths lead to data, the site rule can be read."""
     room = spark_room()
     room.parse_site(site)
-    if isinstance(data, (str, Path, list, tuple)):
-        room.find_files(data)
+    for each in data.values() if isinstance(data, Mapping) else [data]:
+        if isinstance(each, (str, Path, list, tuple)):
+            room.find_files(each)
 
 
 @contextmanager
@@ -196,6 +213,10 @@ def readable(data: Any) -> Iterator[Any]:
     """The data as the pipelines read it; tables in memory become a Parquet file for as long as they are needed."""
     if isinstance(data, (str, Path)) or _is_spark(data):
         yield data
+        return
+    if isinstance(data, Mapping):
+        with ExitStack() as stack:
+            yield {table: stack.enter_context(readable(each)) for table, each in data.items()}
         return
     if isinstance(data, Sequence):
         yield list(data)
@@ -225,21 +246,26 @@ def kept(plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None)
         return None
     from tacit.pipelines.fingerprint import is_prepared
 
-    place = work / file_name(plan.name)
-    return place if is_prepared(plan, data, site=site, time=time, folder=place) else None
+    place, plans, found = work / file_name(plan.name), recorded_plans(plan), data_of_tables(plan, data)
+    parts = zip(plans, part_folders(place, len(plans)), strict=True)
+    held = all(is_prepared(part, found[part.table], site=site, time=time, folder=folder) for part, folder in parts)
+    return place if held else None
 
 
 @contextmanager
 def prepared(
     spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
 ) -> Iterator[Path]:
-    """The folder with the prepared recording of the data that the watch needs.
+    """The folder with the prepared recording of the data that the watch needs; ``load_recorded`` reads it.
 
     With ``work`` it stays, under the watch's name there; otherwise nothing is left behind.
     """
+    plans, found = recorded_plans(plan), data_of_tables(plan, data)
     with work_folder(work) as folder:
         place = folder / file_name(plan.name)
-        yield spark_room().prepare(spark, plan, data, site=site, time=time, folder=place)
+        for part, where in zip(plans, part_folders(place, len(plans)), strict=True):
+            spark_room().prepare(spark, part, found[part.table], site=site, time=time, folder=where)
+        yield place
 
 
 def record(
@@ -248,7 +274,7 @@ def record(
     """The recording of the data that the watch needs, in memory, and the seconds that took."""
     begin = clock.perf_counter()
     with prepared(spark, plan, data, site=site, time=time, work=work) as folder:
-        recording = load(folder)
+        recording = load_recorded(folder)
     return recording, clock.perf_counter() - begin
 
 
@@ -270,6 +296,12 @@ def replay_prepared(
 ) -> Run:
     """Replay a watch over its recording."""
     check_fit(plan, settings)
+    if isinstance(plan.goal, SketchGoal):
+        sketched = replay_sketch(
+            plan, recording, step=settings.step, zone=settings.zone, verify=settings.verify,
+            prepare_seconds=prepare_seconds, progress=progress,
+        )  # fmt: skip
+        return Run(plan, recording, sketched)
     if isinstance(plan.goal, Top) and (plan.goal.using == "topico" or settings.protocol in PEERS):
         return Run(plan, recording, _among_peers(plan, recording, prepare_seconds, settings, progress))
     if isinstance(plan.goal, Top):

@@ -41,7 +41,7 @@ class Settings:
         named = replace(self, protocol=ALIASES.get(self.protocol, self.protocol))
         _known("protocol", named.protocol, ("auto", *PROTOCOLS, *PEERS), also=ALIASES)
         _known("step", named.step, STEPS)
-        _known("zone", named.zone, ZONE_KINDS)
+        _known("zone", named.zone, (*ZONE_KINDS, "norms"))
         _known("policy", named.policy, tuple(POLICIES))
         if named.protocol == "broadcast" and named.zone == "fitted":
             raise OptionError("fitted zones need a coordinator; leave --protocol broadcast out")

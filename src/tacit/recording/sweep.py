@@ -17,7 +17,8 @@ from typing import Any
 from tacit.language.plan import WatchPlan
 from tacit.recording.run import check_fit, replay_prepared
 from tacit.recording.settings import Settings
-from tacit.recording.stream import Recording, load
+from tacit.recording.sides import load_recorded
+from tacit.recording.stream import Recording
 from tacit.recording.subset import draw_groups, first_sites
 from tacit.recording.vary import Length, Value, Variation, changed_plan, changed_settings
 from tacit.vocabulary.errors import OptionError
@@ -120,4 +121,4 @@ def _shown(value: Value) -> float | int | str:
 @lru_cache(maxsize=1)
 def _loaded(folder: str) -> Recording:
     """A worker runs many jobs over the same recording."""
-    return load(folder)
+    return load_recorded(Path(folder))

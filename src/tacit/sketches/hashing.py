@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.sketches._kernels_hash import hash_many, hash_word
-from tacit.vocabulary import DataError, OptionError, WordArray
+from tacit.vocabulary import DataError, IntArray, OptionError, WordArray
 from tacit.vocabulary.arrays import AnyArray
 
-__all__ = ["Key", "Keys", "check_seed", "fingerprint", "fingerprints", "hash_ranges", "row_words"]
+__all__ = ["Key", "Keys", "check_seed", "fingerprint", "fingerprints", "hash_ranges", "places_of", "row_words"]
 
 Key = int | str | bytes
 Keys = Sequence[Key] | AnyArray
@@ -96,6 +96,21 @@ def row_words(seed: int, rows: int) -> WordArray:
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) % 2**64
         words.append(mixed ^ (mixed >> 31))
     return np.array(words, dtype=np.uint64).reshape(rows, 3)
+
+
+def places_of(words: WordArray, rows: WordArray, width: int) -> IntArray:
+    """The cell of each key in each row, as a place in all cells, row after row: (keys, rows).
+
+    >>> places_of(np.arange(3, dtype=np.uint64), row_words(7, 2), 4)
+    array([[2, 4],
+           [3, 6],
+           [3, 4]])
+    """
+    half = np.uint64(32)
+    keys, (a, b, c) = words[:, None], rows.T
+    mixed = ((a + keys) * (b + (keys >> half)) + c) >> half
+    cells = (mixed * np.uint64(width)) >> half
+    return np.asarray(cells.astype(np.int64) + np.arange(len(rows)) * width)
 
 
 def _word(key: int) -> int:

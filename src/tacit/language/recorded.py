@@ -1,0 +1,40 @@
+"""What is recorded of the rows that a watch on sketches reads: for each of its sketches one plan without sketches.
+
+A sketch counts keys, so its rows are recorded with their key as a group; a quantile's rows with their value as a
+contribution. Whoever prepares recordings then needs to know nothing of sketches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.functions.goals import Quantile, SketchGoal
+from tacit.functions.statistics import Statistic
+from tacit.language.plan import ByKey, SketchKey, WatchPlan
+
+__all__ = ["recorded_plans"]
+
+_ROWS = Statistic("count(*)", "1", nonnegative=True, count=True)
+
+
+def recorded_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
+    """One plan for each table that is to be recorded: the watch itself, or one for each of its sketches."""
+    if not isinstance(plan.goal, SketchGoal):
+        return (plan,)
+    return tuple(_recorded(plan, key) for key in plan.keys)
+
+
+def _recorded(plan: WatchPlan, key: SketchKey) -> WatchPlan:
+    where = [f"({part})" for part in (key.where, key.missing and f"NOT ({key.missing})") if part]
+    columns = tuple(use for use in plan.columns if use.table in (None, key.table))
+    value = Statistic("value", f"CAST({key.expression} AS DOUBLE)")
+    counted = not isinstance(plan.goal, Quantile)
+    return replace(
+        plan,
+        table=key.table,
+        where=" AND ".join(where) or None,
+        grouping=ByKey((key.expression,), ("key",)) if counted else None,
+        statistics=(_ROWS,) if counted else (value,),
+        columns=columns,
+        arguments=(),
+    )

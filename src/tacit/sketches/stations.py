@@ -1,0 +1,112 @@
+"""What a site keeps of a stream of keys for its watches, tick by tick: one sketch, or digests of values.
+
+A tick is a pane, or a microsecond where every event is a step. All that comes in one tick is taken at once, so that
+what is kept follows from the ticks' contents alone, however they were put together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+
+import numpy as np
+
+from tacit.sketches.ecm import EcmSketch
+from tacit.sketches.hashing import places_of, row_words
+from tacit.sketches.parameters import Shape
+from tacit.sketches.quantiles import digest, ranked
+from tacit.sketches.watching import folded
+from tacit.sketches.window import SlidingWindow
+from tacit.vocabulary import FloatArray, IntArray, WordArray
+
+__all__ = ["CellStation", "DigestStation", "SortedStation"]
+
+
+class CellStation:
+    """Keys in a sketch; its cells are read by every watch on them, each in its own shape and window."""
+
+    def __init__(self, window: SlidingWindow, shape: Shape, *, seed: int) -> None:
+        self.window, self.shape, self.seed = window, shape, seed
+        self.sketch = EcmSketch(window=window, shape=shape, seed=seed)
+        self._rows = row_words(seed, shape.depth)
+
+    def take(self, words: WordArray, tick: int) -> None:
+        """These keys (as words) came at this tick; by rows the tick does not matter, and their order does."""
+        if self.window.by == "rows":
+            self.sketch.update_words(words)
+            return
+        keys, counts = np.unique(words, return_counts=True)
+        self.take_counts(keys, counts, tick)
+
+    def take_counts(self, words: WordArray, counts: IntArray, tick: int) -> None:
+        """So many rows of each of these keys came at this tick; the keys are in order."""
+        if len(words):
+            self.sketch.update_words(words, np.full(len(words), tick, dtype=np.int64), counts)
+
+    def cells(self, depth: int, width: int, length: int | None, tick: int) -> FloatArray:
+        """The cells (depth * width) of the last ``length`` ticks (None: of the whole window), as of this tick."""
+        if self.window.by == "rows":
+            found = self.sketch.cells(length)
+        else:
+            found = self.sketch.cells(length, now=max(tick, self.sketch.now))
+        return folded(found, depth, width).ravel()
+
+    def places(self, words: WordArray, depth: int, width: int) -> IntArray:
+        """Where the cells of keys are in what ``cells`` gives: (keys, depth)."""
+        return places_of(words, self._rows[:depth], width)
+
+
+class DigestStation:
+    """Values in one digest per tick; by rows one for each block of rows."""
+
+    def __init__(self, length: int, points: int) -> None:
+        self.length, self.points = length, points
+        self._digests: deque[tuple[int, FloatArray, FloatArray]] = deque()
+
+    def take(self, values: FloatArray, tick: int) -> None:
+        """These values came at this tick."""
+        kept, weights = digest(values, np.ones(len(values)), self.points)
+        self.put(tick, kept, weights)
+
+    def put(self, tick: int, values: FloatArray, weights: FloatArray) -> None:
+        """A tick with this digest."""
+        if len(values):
+            self._digests.append((tick, values, weights))
+        while self._digests and self._digests[0][0] <= tick - self.length:
+            self._digests.popleft()
+
+    def array(self, length: int | None, tick: int) -> FloatArray:
+        """The number of rows of the last ``length`` ticks, and then values that stand for them evenly.
+
+        Without rows the values are 0: nothing is said of them.
+        """
+        least = tick - (self.length if length is None else length)
+        return np.nan_to_num(ranked([each[1:] for each in self._digests if least < each[0] <= tick], self.points))
+
+
+class SortedStation:
+    """All values of the window, in order: for steps that are single events, of which digests would keep everything."""
+
+    def __init__(self, length: int, points: int) -> None:
+        self.length, self.points = length, points
+        self._came: deque[tuple[int, float]] = deque()
+        self._sorted: list[float] = []
+
+    def take(self, values: FloatArray, tick: int) -> None:
+        """These values came at this tick."""
+        for value in values.tolist():
+            self._came.append((tick, value))
+            insort(self._sorted, value)
+
+    def array(self, length: int | None, tick: int) -> FloatArray:
+        """As of a digest station; what is older than ``length`` is forgotten for good."""
+        least = tick - (self.length if length is None else length)
+        while self._came and self._came[0][0] <= least:
+            _, value = self._came.popleft()
+            del self._sorted[bisect_left(self._sorted, value)]
+        rows, out = len(self._sorted), np.zeros(self.points + 1)
+        out[0] = rows
+        if rows:
+            at = np.ceil((np.arange(self.points) + 0.5) * (rows / self.points)).astype(np.int64) - 1
+            out[1:] = [self._sorted[each] for each in at.tolist()]
+        return out

@@ -7,7 +7,7 @@ import numpy as np
 from tacit._jit import leaf
 from tacit.sketches._kernels_hash import cell_of
 
-__all__ = ["add_conservatively", "add_counts", "add_ones", "smallest"]
+__all__ = ["add_conservatively", "add_counts", "add_ones", "add_prefixes", "smallest"]
 
 _BLOCK = 2048  # words: they stay in the first cache while one row after the other is counted
 _ONE = np.uint64(1)
@@ -66,3 +66,10 @@ def smallest(cells, rows, words, shift, out):  # type: ignore[no-untyped-def]
             cell = cell_of(words[i] >> shift, rows[row, 0], rows[row, 1], rows[row, 2], width)
             least = min(least, cells[row, cell])
         out[i] = least
+
+
+@leaf()
+def add_prefixes(cells, words, counts, shift):  # type: ignore[no-untyped-def]
+    """Count each word in the cell of its prefix; no counts mean 1 each."""
+    for i in range(len(words)):
+        cells[words[i] >> shift] += counts[i] if len(counts) > 0 else _ONE

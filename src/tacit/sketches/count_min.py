@@ -24,7 +24,7 @@ from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Lineage, Sketch, check_lineage
 from tacit.vocabulary import IntArray, MergeError, OptionError, WordArray
 
-__all__ = ["CountMin"]
+__all__ = ["CountMin", "at_least"]
 
 KIND = 1
 CELLS_MOST = 2**28
@@ -167,7 +167,7 @@ class CountMin(Sketch):
     def lower_bound(self, key: Key) -> int:
         """What the key came at least, except with probability ``delta``.
 
-        The others add at most epsilon * (total - count) to a key's smallest cell.
+        The others add at most epsilon * (total - count) to its smallest cell.
 
         >>> sketch = CountMin(width=28, depth=3)
         >>> sketch.update(7, 1000), sketch.update(8, 50)
@@ -175,10 +175,7 @@ class CountMin(Sketch):
         >>> sketch.lower_bound(7), sketch.estimate(7)
         (995, 1000)
         """
-        if self.epsilon >= 1:
-            return 0
-        least = (self.estimate(key) - self.epsilon * self._total) / (1 - self.epsilon)
-        return max(0, math.ceil(least - 1e-9 * abs(least)))
+        return at_least(self.estimate(key), self._total, self.epsilon)
 
     def upper_bound(self, key: Key) -> int:
         """What the key came at most: its estimate, always."""
@@ -260,6 +257,14 @@ class CountMin(Sketch):
         sketch = cls(width=width, depth=depth, seed=seed, conservative=bool(conservative))
         sketch._cells, sketch._total = table, total
         return sketch
+
+
+def at_least(estimate: int, total: int, epsilon: float) -> int:
+    """The least count from which the others, epsilon * (total - count) at most, bring a key to its estimate."""
+    if epsilon >= 1:
+        return 0
+    least = (estimate - epsilon * total) / (1 - epsilon)
+    return max(0, math.ceil(least - 1e-9 * abs(least)))
 
 
 def _dot(left: WordArray, right: WordArray) -> int:

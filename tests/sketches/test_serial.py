@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -87,10 +88,8 @@ def test_another_kind_is_no_other_sketch_with_the_same_bytes():
 
 @given(content=st.binary(max_size=60), parts=fields)
 def test_a_reader_of_anything_reads_or_refuses(content, parts):
-    try:
+    with suppress(DataError):
         read(Reader(content), parts)
-    except DataError as error:
-        assert "the bytes of this sketch are damaged" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ __all__ = ["RandomWaveCells", "capacity_of"]
 
 _SHIFT = 2 * LONGEST  # a time as a word, so that 0 is before all times and all starts of windows
 _RINGS_MOST = 2**28
+_LEAST_ERROR = 1e-4
 _NO_COUNTS = np.empty(0, dtype=np.int64)
 
 
@@ -60,6 +61,8 @@ def capacity_of(epsilon: float, delta: float) -> int:
     >>> capacity_of(0.1, 0.05)
     996
     """
+    if epsilon < _LEAST_ERROR:
+        raise OptionError(f"randomized waves have an error of at least {_LEAST_ERROR}, and {epsilon} is less")
     exponent = (1 + epsilon) * math.log1p(epsilon) - epsilon
     return math.ceil((1 + epsilon) * math.log(4 / delta) / exponent)
 
@@ -184,7 +187,7 @@ class RandomWaveCells:
         self._source, self._number[0] = source, arrivals
         self._make_rings(used)
         start, length = np.uint64(now - self.length + _SHIFT), np.uint64(self.length)
-        if not restore(self._rings, self._ends, start, length, table.reshape(-1, used), gaps):
+        if not restore(self._rings, self._ends, start, length, table.reshape(self.depth * self.width, used), gaps):
             raise damaged("one of its times is not in the window")
 
     def _ask(self, which: IntArray, start: int) -> tuple[FloatArray, IntArray]:

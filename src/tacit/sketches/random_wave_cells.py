@@ -150,8 +150,7 @@ class RandomWaveCells:
                 "make the wave of each stream with a source of its own"
             )
         first = parts[0]
-        names = [part for part in parts if part.arrivals] or [first]
-        source = names[0]._source if len(names) == 1 else _joined(names)
+        source = _joined([part for part in parts if part.arrivals] or [min(parts, key=lambda part: part._source)])
         result = first._like(source)
         result._make_rings(0)
         for part in parts:
@@ -220,5 +219,7 @@ class RandomWaveCells:
 
 def _joined(parts: Sequence[RandomWaveCells]) -> int:
     """A source for what goes on after a merge: of all these streams together, in whatever order they come."""
+    if len(parts) == 1:
+        return parts[0]._source
     mixed = sum(int(hash_word(np.uint64(part._source % 2**64), np.uint64(part.arrivals))) for part in parts) % 2**64
     return mixed - 2**63

@@ -7,7 +7,7 @@ from tacit.sketches.hashing import Key, Keys, fingerprint, fingerprints, hash_ra
 from tacit.sketches.loading import load
 from tacit.sketches.parameters import Counter, Query, Shape, merged_error, split, unmerged_error
 from tacit.sketches.randomized_wave import RandomizedWave
-from tacit.sketches.sketch import Lineage, Sketch
+from tacit.sketches.sketch import Sketch
 from tacit.sketches.window import SlidingWindow
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "DyadicCountMin",
     "Key",
     "Keys",
-    "Lineage",
     "Query",
     "RandomizedWave",
     "Shape",

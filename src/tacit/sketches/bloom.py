@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from tacit.sketches.counts import whole
 from tacit.sketches.hashing import Key, Keys, check_seed, check_words, fingerprints
 from tacit.sketches.parameters import check_share
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Lineage, Sketch, check_lineage
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import BoolArray, OptionError, WordArray
 
 __all__ = ["BloomFilter"]
@@ -31,6 +32,15 @@ KIND = 3
 BITS_MOST = 2**32 - 64
 HASHES_MOST = 64
 _CAPACITY_MOST = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class BloomFilterLineage:
+    """What two Bloom filters must have in common so that their bits mean the same keys."""
+
+    bits: int
+    hashes: int
+    seed: int
 
 
 class BloomFilter(Sketch):
@@ -86,9 +96,9 @@ class BloomFilter(Sketch):
         return self.contains(key)
 
     @property
-    def lineage(self) -> Lineage:
-        """Bits, hashes and seed."""
-        return (("bits", self.bits), ("hashes", self.hashes), ("seed", self.seed))
+    def lineage(self) -> BloomFilterLineage:
+        """What another one must have in common with this one to be merged with it."""
+        return BloomFilterLineage(self.bits, self.hashes, self.seed)
 
     @property
     def filled(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from tacit.sketches.counts import MOST, Counts, check_counts, check_total, exact
 from tacit.sketches.hashing import Key, Keys, check_seed, check_words, fingerprints, row_words
 from tacit.sketches.parameters import check_share
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Lineage, Sketch, check_lineage
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import IntArray, MergeError, OptionError, WordArray
 
 __all__ = ["CountMin", "at_least"]
@@ -31,6 +32,16 @@ CELLS_MOST = 2**28
 DEPTH_MOST = 64
 _NONE = np.empty(0, dtype=np.uint64)
 _WHOLE_KEY = np.uint64(0)
+
+
+@dataclass(frozen=True, slots=True)
+class CountMinLineage:
+    """What two Count-Min sketches must have in common so that their cells mean the same keys."""
+
+    width: int
+    depth: int
+    seed: int
+    conservative: bool
 
 
 class CountMin(Sketch):
@@ -87,18 +98,9 @@ class CountMin(Sketch):
         return f"CountMin({shape}, conservative={self.conservative}, total={self._total})"
 
     @property
-    def lineage(self) -> Lineage:
-        """Width, depth, seed and whether it is conservative.
-
-        >>> CountMin(width=30, depth=3).lineage
-        (('width', 30), ('depth', 3), ('seed', 0), ('conservative', False))
-        """
-        return (
-            ("width", self.width),
-            ("depth", self.depth),
-            ("seed", self.seed),
-            ("conservative", self.conservative),
-        )
+    def lineage(self) -> CountMinLineage:
+        """What another one must have in common with this one to be merged with it."""
+        return CountMinLineage(self.width, self.depth, self.seed, self.conservative)
 
     @property
     def epsilon(self) -> float:

@@ -38,7 +38,7 @@ def check_counts(counts: Counts | None, size: int) -> WordArray | None:
         raise DataError(f"there is one count for each of {size} keys, and counts of shape {given.shape} are given")
     if given.dtype.kind == "i" and size and given.min() < 0:
         raise DataError(f"counts are 0 or more, and {given.min()} is given; a sketch does not forget")
-    return given.astype(np.uint64)
+    return given.view(np.uint64) if given.dtype == np.int64 else given.astype(np.uint64)
 
 
 def exact_sum(words: WordArray) -> int:
@@ -47,6 +47,8 @@ def exact_sum(words: WordArray) -> int:
     >>> exact_sum(np.array([2**64 - 1, 2**64 - 1], dtype=np.uint64)) == 2**65 - 2
     True
     """
+    if not len(words) or int(words.max()) <= MOST // len(words):
+        return int(words.sum())
     low, half = np.uint64(2**32 - 1), np.uint64(32)
     return (int((words >> half).sum()) << 32) + int((words & low).sum())
 

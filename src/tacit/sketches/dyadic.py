@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -22,13 +23,23 @@ from tacit.sketches.hashing import Keys, check_seed, row_words
 from tacit.sketches.parameters import check_share
 from tacit.sketches.ranges import check_range, check_threshold, nodes_of, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Lineage, Sketch, check_lineage
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordArray
 
 __all__ = ["DyadicCountMin"]
 
 KIND = 2
 _NONE = np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class DyadicCountMinLineage:
+    """What two of these must have in common so that their cells mean the same keys."""
+
+    width: int
+    depth: int
+    bits: int
+    seed: int
 
 
 class DyadicCountMin(Sketch):
@@ -83,9 +94,9 @@ class DyadicCountMin(Sketch):
         return f"DyadicCountMin({shape}, total={self._total})"
 
     @property
-    def lineage(self) -> Lineage:
-        """Width, depth, bits and seed."""
-        return (("width", self.width), ("depth", self.depth), ("bits", self.bits), ("seed", self.seed))
+    def lineage(self) -> DyadicCountMinLineage:
+        """What another one must have in common with this one to be merged with it."""
+        return DyadicCountMinLineage(self.width, self.depth, self.bits, self.seed)
 
     @property
     def epsilon(self) -> float:

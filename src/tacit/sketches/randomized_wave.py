@@ -8,6 +8,7 @@ Gibbons and Tirthapura, Distributed streams algorithms for sliding windows, 2002
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from tacit.sketches.hashing import check_seed, row_words
 from tacit.sketches.parameters import check_share
 from tacit.sketches.random_wave_cells import RandomWaveCells
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Lineage, Sketch, check_lineage
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.window import LONGEST, SlidingWindow
 from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordArray
 
@@ -26,6 +27,16 @@ __all__ = ["RandomizedWave"]
 
 KIND = 6
 _ONLY = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedWaveLineage:
+    """What two randomized waves must have in common to be merged; their sources must differ."""
+
+    window: SlidingWindow
+    epsilon: float
+    delta: float
+    seed: int
 
 
 class RandomizedWave(Sketch):
@@ -68,9 +79,9 @@ class RandomizedWave(Sketch):
         return f"RandomizedWave({shape}, source={self.source})"
 
     @property
-    def lineage(self) -> Lineage:
-        """Window, epsilon, delta and seed."""
-        return (("window", self.window), ("epsilon", self.epsilon), ("delta", self.delta), ("seed", self.seed))
+    def lineage(self) -> RandomizedWaveLineage:
+        """What another one must have in common with this one to be merged with it."""
+        return RandomizedWaveLineage(self.window, self.epsilon, self.delta, self.seed)
 
     @property
     def source(self) -> int:

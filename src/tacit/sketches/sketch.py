@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Self
+from dataclasses import fields
+from typing import Any, Self
 
 from tacit.vocabulary import LineageMismatch, MergeError
 
-__all__ = ["Lineage", "Sketch", "check_lineage"]
-
-Lineage = tuple[tuple[str, object], ...]
-"""What two sketches must have in common to be merged: names and values, such as ``(("width", 30), ("seed", 0))``."""
+__all__ = ["Sketch", "check_lineage"]
 
 
 class Sketch(ABC):
@@ -19,8 +17,8 @@ class Sketch(ABC):
 
     @property
     @abstractmethod
-    def lineage(self) -> Lineage:
-        """What another sketch must have in common with this one to be merged with it."""
+    def lineage(self) -> Any:
+        """What another sketch must have in common with this one to be merged with it: a frozen dataclass."""
 
     @classmethod
     @abstractmethod
@@ -60,11 +58,11 @@ def check_lineage(sketches: Sequence[Sketch]) -> None:
             raise LineageMismatch(
                 f"a {type(first).__name__} merges only with its like, and a {type(other).__name__} is given"
             )
-        differing = [
-            f"{name} is {mine} in one and {its} in another"
-            for (name, mine), (_, its) in zip(first.lineage, other.lineage, strict=True)
-            if mine != its
+        pairs = [
+            (each.name, getattr(first.lineage, each.name), getattr(other.lineage, each.name))
+            for each in fields(first.lineage)
         ]
+        differing = [f"{name} is {mine} in one and {its} in another" for name, mine, its in pairs if mine != its]
         if differing:
             raise LineageMismatch(
                 f"these sketches cannot be merged: {' and '.join(differing)}; make all of them with the same"

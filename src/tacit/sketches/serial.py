@@ -91,9 +91,14 @@ class Reader:
         (count,) = self.integers(1)
         return self._take(count)
 
+    @property
+    def left(self) -> int:
+        """How many bytes are not read yet: no array in them can have more numbers."""
+        return len(self._data) - self._at
+
     def done(self) -> None:
         """DataError when something is left."""
-        if self._at != len(self._data):
+        if self.left:
             raise damaged("there is more than it says")
 
     def _take(self, count: int) -> bytes:

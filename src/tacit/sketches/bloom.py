@@ -12,7 +12,7 @@ most (1 - e^(-k (n + 1/2) / (m - 1)))^k, while the well-known (1 - e^(-kn/m))^k 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -182,12 +182,13 @@ class BloomFilter(Sketch):
         return high / self.hashes
 
     @classmethod
-    def merge_all(cls, sketches: Sequence[Self]) -> Self:
+    def merge_all(cls, sketches: Iterable[Self]) -> Self:
         """A new filter of all keys of these: exactly what one filter of all streams would be."""
-        check_lineage(sketches)
-        first = sketches[0]
+        parts = list(sketches)
+        check_lineage(cls, parts)
+        first = parts[0]
         merged = cls(bits=first.bits, hashes=first.hashes, seed=first.seed)
-        for sketch in sketches:
+        for sketch in parts:
             merged._field |= sketch._field
         return merged
 

@@ -11,7 +11,7 @@ Cormode and Muthukrishnan, An improved data stream summary: the Count-Min sketch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -195,7 +195,7 @@ class CountMin(Sketch):
         >>> left.inner_product(right)
         4
         """
-        check_lineage([self, other])
+        check_lineage(type(self), [self, other])
         if self.conservative:
             raise OptionError(
                 "a conservative sketch has no inner products: its cells can be below the sum of their keys' counts; "
@@ -208,23 +208,24 @@ class CountMin(Sketch):
         return self.inner_product(self)
 
     @classmethod
-    def merge_all(cls, sketches: Sequence[Self]) -> Self:
+    def merge_all(cls, sketches: Iterable[Self]) -> Self:
         """A new sketch of all that these counted; with plain ones it is what one sketch of all streams would be.
 
         >>> left, right = CountMin(width=30, depth=3), CountMin(width=30, depth=4)
         >>> left.merge(right)
         Traceback (most recent call last):
             ...
-        tacit.vocabulary.errors.LineageMismatch: these sketches cannot be merged: depth is 3 in one and 4 in another;
-        make all of them with the same
+        tacit.vocabulary.errors.LineageMismatch: these sketches cannot be merged: they differ in depth (3 and 4);
+        make them alike
         """
-        check_lineage(sketches)
-        total = sum(sketch._total for sketch in sketches)
+        parts = list(sketches)
+        check_lineage(cls, parts)
+        total = sum(sketch._total for sketch in parts)
         if total > MOST:
             raise MergeError(f"a sketch counts up to 2^63 - 1, and these have {total} together; merge fewer")
-        first = sketches[0]
+        first = parts[0]
         merged = cls(width=first.width, depth=first.depth, seed=first.seed, conservative=first.conservative)
-        for sketch in sketches:
+        for sketch in parts:
             merged._cells += sketch._cells
         merged._total = total
         return merged

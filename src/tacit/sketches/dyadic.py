@@ -10,7 +10,7 @@ Cormode and Muthukrishnan, An improved data stream summary: the Count-Min sketch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -238,15 +238,16 @@ class DyadicCountMin(Sketch):
         return result
 
     @classmethod
-    def merge_all(cls, sketches: Sequence[Self]) -> Self:
+    def merge_all(cls, sketches: Iterable[Self]) -> Self:
         """A new sketch of all that these counted: exactly what one sketch of all streams would be."""
-        check_lineage(sketches)
-        total = sum(sketch._total for sketch in sketches)
+        parts = list(sketches)
+        check_lineage(cls, parts)
+        total = sum(sketch._total for sketch in parts)
         if total > MOST:
             raise MergeError(f"a sketch counts up to 2^63 - 1, and these have {total} together; merge fewer")
-        first = sketches[0]
+        first = parts[0]
         merged = cls(width=first.width, depth=first.depth, bits=first.bits, seed=first.seed)
-        for sketch in sketches:
+        for sketch in parts:
             merged._cells += sketch._cells
             merged._top += sketch._top
         merged._total = total

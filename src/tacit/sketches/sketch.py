@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, Self
 
-from tacit.vocabulary import LineageMismatch, MergeError
+from tacit.vocabulary import LineageMismatch, OptionError
 
 __all__ = ["Sketch", "check_lineage"]
 
@@ -22,7 +22,7 @@ class Sketch(ABC):
 
     @classmethod
     @abstractmethod
-    def merge_all(cls, sketches: Sequence[Self]) -> Self:
+    def merge_all(cls, sketches: Iterable[Self]) -> Self:
         """A new sketch of all that was counted by these, of which there is at least one."""
 
     @abstractmethod
@@ -42,28 +42,25 @@ class Sketch(ABC):
         return type(self).from_bytes, (self.to_bytes(),)
 
 
-def check_lineage(sketches: Sequence[Sketch]) -> None:
-    """MergeError when there is nothing to merge; LineageMismatch when not all are of one lineage.
+def check_lineage(kind: type[Sketch], sketches: Sequence[Sketch]) -> None:
+    """OptionError when there is nothing to merge, LineageMismatch when two sketches differ, naming in what.
 
-    >>> check_lineage([])
+    >>> check_lineage(Sketch, [])
     Traceback (most recent call last):
         ...
-    tacit.vocabulary.errors.MergeError: there is no sketch to merge; give at least one
+    tacit.vocabulary.errors.OptionError: there must be at least one sketch to merge
     """
     if not sketches:
-        raise MergeError("there is no sketch to merge; give at least one")
-    first = sketches[0]
-    for other in sketches[1:]:
-        if type(other) is not type(first):
+        raise OptionError("there must be at least one sketch to merge")
+    for sketch in sketches:
+        if not isinstance(sketch, kind):
             raise LineageMismatch(
-                f"a {type(first).__name__} merges only with its like, and a {type(other).__name__} is given"
+                f"a {kind.__name__} is merged with others of its kind, not with a {type(sketch).__name__}"
             )
-        pairs = [
-            (each.name, getattr(first.lineage, each.name), getattr(other.lineage, each.name))
-            for each in fields(first.lineage)
-        ]
-        differing = [f"{name} is {mine} in one and {its} in another" for name, mine, its in pairs if mine != its]
-        if differing:
-            raise LineageMismatch(
-                f"these sketches cannot be merged: {' and '.join(differing)}; make all of them with the same"
-            )
+    first = sketches[0].lineage
+    for sketch in sketches[1:]:
+        other = sketch.lineage
+        pairs = [(each.name, getattr(first, each.name), getattr(other, each.name)) for each in fields(first)]
+        told = ", ".join(f"{name} ({mine} and {its})" for name, mine, its in pairs if mine != its)
+        if told:
+            raise LineageMismatch(f"these sketches cannot be merged: they differ in {told}; make them alike")

@@ -30,9 +30,10 @@ from tacit.sketches.hashing import Key, Keys, fingerprints, row_words
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Query, Shape, check_share, split
 from tacit.sketches.serial import Reader, Writer, damaged, open_sealed, seal
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, check_lineage, read_window, write_window
+from tacit.sketches.window_counter import BY_ROWS, read_window, write_window
 from tacit.vocabulary import FloatArray, IntArray, MergeError, OptionError, WordArray
 
 __all__ = ["EcmLineage", "EcmSketch"]
@@ -52,7 +53,7 @@ class EcmLineage:
     counter: Counter
 
 
-class EcmSketch:
+class EcmSketch(Sketch):
     """Estimates how often a key came in any range that ends now.
 
     A point query errs by at most ``point_error`` times the number of all arrivals of the range, except with probability
@@ -209,10 +210,6 @@ class EcmSketch:
     def self_join_size(self, length: int | None = None, *, now: int | None = None) -> float:
         """The sum over all keys of the square of their counts."""
         return float((self.cells(length, now=now) ** 2).sum(axis=1).min())
-
-    def merge(self, other: Self) -> Self:
-        """A new sketch of both streams together, one level higher than the higher of the two."""
-        return self.merge_all([self, other])
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:

@@ -103,7 +103,7 @@ def test_a_merge_is_the_filter_of_all(parts):
 def test_another_lineage_is_refused_by_name(change):
     shape = {"bits": 128, "hashes": 3, "seed": 0}
     (name,) = change
-    with pytest.raises(LineageMismatch, match=f"{name} is {shape[name]} in one and {change[name]} in another"):
+    with pytest.raises(LineageMismatch, match=rf"differ in {name} \({shape[name]} and {change[name]}\)"):
         BloomFilter(**shape).merge(BloomFilter(**shape | change))
 
 

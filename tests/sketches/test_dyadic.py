@@ -175,7 +175,7 @@ def test_a_merge_is_the_sketch_of_all(parts, shape):
 def test_another_lineage_is_refused_by_name(change):
     shape = {"width": 5, "depth": 2, "bits": 8, "seed": 0}
     (name,) = change
-    with pytest.raises(LineageMismatch, match=f"{name} is {shape[name]} in one and {change[name]} in another"):
+    with pytest.raises(LineageMismatch, match=rf"differ in {name} \({shape[name]} and {change[name]}\)"):
         DyadicCountMin(**shape).merge(DyadicCountMin(**shape | change))
 
 

@@ -195,8 +195,8 @@ def test_the_largest_and_the_longest():
     wave.update(2**60, 2**60 - 3)
     with pytest.raises(DataError, match="counts up to 2\\^60 arrivals"):
         wave.update(2**60)
-    with pytest.raises(DataError, match="-2\\^60 to 2\\^60"):
-        wave.update(2**60 + 1)
+    with pytest.raises(DataError, match="between -2\\^60 and 2\\^60"):
+        wave.update(2**60 + 1, 0)
 
 
 def test_a_stream_far_longer_than_its_window_keeps_little():
@@ -221,13 +221,13 @@ def wave_of(**change):
     ],
 )
 def test_another_lineage_is_refused_by_name(name, change):
-    with pytest.raises(LineageMismatch, match=f"{name} is"):
+    with pytest.raises(LineageMismatch, match=f"differ in {name}"):
         wave_of().merge(wave_of(**change))
 
 
 def test_what_cannot_be_merged_is_refused():
     rows = wave_of(window=SlidingWindow(10, by="rows"))
-    with pytest.raises(MergeError, match="windows by rows cannot be merged: the order"):
+    with pytest.raises(MergeError, match="which rows of one stream came before which of another is not kept"):
         rows.merge(rows)
     one, other = wave_of(source=3), wave_of(source=3)
     one.update(1)
@@ -254,32 +254,32 @@ def test_wrong_options_are_refused(options, why):
 
 def test_wrong_updates_and_questions_are_refused():
     wave, rows = wave_of(), wave_of(window=SlidingWindow(10, by="rows"))
-    with pytest.raises(OptionError, match="times"):
+    with pytest.raises(OptionError, match="needs the time"):
         wave.update()
     with pytest.raises(OptionError, match="times"):
         rows.update(3)
-    with pytest.raises(DataError, match="0 or 1"):
-        rows.update(count=2)
     with pytest.raises(DataError, match="whole numbers"):
         wave.update(1.5)
-    with pytest.raises(DataError, match="counts are 0 or more"):
+    with pytest.raises(DataError, match="0 or more"):
         wave.update(1, -1)
-    with pytest.raises(DataError, match=r"one count|one time"):
+    with pytest.raises(DataError, match="one for each row"):
         wave.update_many([1, 2], [1])
     assert wave.to_bytes() == wave_of().to_bytes()
     wave.update(5)
     for wrong in ({"now": 4}, {"length": 0}, {"length": 11}):
         with pytest.raises(OptionError):
             wave.estimate(**wrong)
-    with pytest.raises(OptionError):
-        wave.advance(4)
+    wave.advance(4)
+    assert wave.now == 5
 
 
-def sealed(header=(10, 0, 0, 7, 0), shares=(0.9, 0.5), cells=(0, 3, 2), sizes=(2, 1), gaps=(1, 4, 10)):
+def sealed(
+    header=(10, 0, 0), shares=(0.9, 0.5), clock=(7, 0, 3), cells=(0, 0, 3, 2), sizes=(2, 1), gaps=(1, 4, 10)
+):
     writer = Writer()
     writer.integers(*header)
     writer.floats(*shares)
-    writer.integers(*cells)
+    writer.integers(*clock, *cells)
     writer.words(np.array(sizes, dtype=np.uint64))
     writer.words(np.array(gaps, dtype=np.uint64))
     return seal(6, writer)
@@ -294,21 +294,22 @@ def test_good_bytes_are_read():
 @pytest.mark.parametrize(
     "change",
     [
-        {"header": (0, 0, 0, 7, 0)},
-        {"header": (10, 2, 0, 7, 0)},
-        {"header": (10, 1, 0, -1, 0)},
-        {"header": (10, 0, 0, 2**61, 0)},
-        {"header": (10, 0, 0, 7, -1)},
+        {"header": (0, 0, 0)},
+        {"header": (10, 2, 0)},
+        {"header": (10, 1, 0), "clock": (-1, 0, 3)},
+        {"clock": (2**61, 0, 3)},
+        {"clock": (7, -1, 3)},
+        {"clock": (7, 0, 4)},
         {"shares": (0.0, 0.5)},
         {"shares": (1e-300, 0.5)},
         {"shares": (float("nan"), 0.5)},
         {"shares": (0.001, 1e-300)},
-        {"cells": (0, 2, 2)},
-        {"cells": (0, -1, 2)},
-        {"cells": (0, 3, 65)},
+        {"cells": (0, 0, 2, 2), "clock": (7, 0, 2)},
+        {"cells": (0, 0, -1, 2)},
+        {"cells": (0, 0, 3, 65)},
         {"sizes": (2,)},
         {"sizes": (3, 1)},
-        {"sizes": (15, 0), "gaps": (1, *(0,) * 14), "cells": (0, 99, 2)},
+        {"sizes": (15, 0), "gaps": (1, *(0,) * 14), "cells": (0, 0, 99, 2), "clock": (7, 0, 99)},
         {"gaps": (0, 4, 10)},
         {"gaps": (1, 10, 10)},
         {"gaps": (1, 2**64 - 1, 10)},

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from tacit.vocabulary import BoolArray, OptionError, WordArray
 
 __all__ = ["BloomFilter"]
 
-KIND = 3
 BITS_MOST = 2**32 - 64
 HASHES_MOST = 64
 _CAPACITY_MOST = 2**40
@@ -58,6 +57,8 @@ class BloomFilter(Sketch):
     >>> round(seen.estimate(), 3), seen.lower_bound()
     (2.001, 2)
     """
+
+    KIND: ClassVar[int] = 3
 
     def __init__(self, *, bits: int, hashes: int, seed: int = 0) -> None:
         self.bits = whole("bits", bits, 64, BITS_MOST)
@@ -203,12 +204,12 @@ class BloomFilter(Sketch):
         writer = Writer()
         writer.integers(self.bits, self.hashes, self.seed)
         writer.raw(self._field.astype("<u8").tobytes())
-        return seal(KIND, writer)
+        return seal(self.KIND, writer)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The filter that wrote these bytes; DataError when they were cut or changed."""
-        reader = open_sealed(data, KIND)
+        reader = open_sealed(data, cls.KIND)
         bits, hashes, seed = reader.integers(3)
         field = reader.raw()
         reader.done()

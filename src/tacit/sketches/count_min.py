@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from tacit.vocabulary import IntArray, MergeError, OptionError, WordArray
 
 __all__ = ["CountMin", "at_least"]
 
-KIND = 1
 CELLS_MOST = 2**28
 DEPTH_MOST = 64
 _NONE = np.empty(0, dtype=np.uint64)
@@ -65,6 +64,8 @@ class CountMin(Sketch):
     >>> sketch.estimate("so2"), sketch.estimate("co"), sketch.total
     (5, 0, 7)
     """
+
+    KIND: ClassVar[int] = 1
 
     def __init__(self, *, width: int, depth: int, seed: int = 0, conservative: bool = False) -> None:
         self.width = whole("width", width, 1, CELLS_MOST)
@@ -241,12 +242,12 @@ class CountMin(Sketch):
         writer = Writer()
         writer.integers(self.width, self.depth, self.seed, int(self.conservative), self._total)
         writer.words(self._cells.ravel())
-        return seal(KIND, writer)
+        return seal(self.KIND, writer)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The sketch that wrote these bytes; DataError when they were cut or changed."""
-        reader = open_sealed(data, KIND)
+        reader = open_sealed(data, cls.KIND)
         width, depth, seed, conservative, total = reader.integers(5)
         cells = reader.words()
         reader.done()

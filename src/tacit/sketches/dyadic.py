@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordA
 
 __all__ = ["DyadicCountMin"]
 
-KIND = 2
 _NONE = np.empty(0, dtype=np.uint64)
 
 
@@ -56,6 +55,8 @@ class DyadicCountMin(Sketch):
     >>> sketch.heavy_hitters(0.5)
     {500: 3}
     """
+
+    KIND: ClassVar[int] = 2
 
     def __init__(self, *, width: int, depth: int, bits: int = 32, seed: int = 0) -> None:
         self.width = whole("width", width, 1, CELLS_MOST)
@@ -259,12 +260,12 @@ class DyadicCountMin(Sketch):
         writer.integers(self.width, self.depth, self.bits, self.seed, self._total)
         writer.words(self._top)
         writer.words(self._cells.ravel())
-        return seal(KIND, writer)
+        return seal(self.KIND, writer)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The sketch that wrote these bytes; DataError when they were cut or changed."""
-        reader = open_sealed(data, KIND)
+        reader = open_sealed(data, cls.KIND)
         width, depth, bits, seed, total = reader.integers(5)
         top, cells = reader.words(), reader.words()
         reader.done()

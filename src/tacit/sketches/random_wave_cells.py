@@ -41,8 +41,9 @@ from tacit.sketches._kernels_random_wave import (
     restore,
     wave_estimates,
 )
+from tacit.sketches.cells import Cells
 from tacit.sketches.hashing import check_seed
-from tacit.sketches.parameters import Counter
+from tacit.sketches.parameters import Counter, check_share
 from tacit.sketches.serial import Reader, Writer, damaged
 from tacit.sketches.window import LONGEST
 from tacit.vocabulary import FloatArray, IntArray, MergeError, OptionError, WordArray
@@ -67,7 +68,7 @@ def capacity_of(epsilon: float, delta: float) -> int:
     return math.ceil((1 + epsilon) * math.log(4 / delta) / exponent)
 
 
-class RandomWaveCells:
+class RandomWaveCells(Cells):
     """Counters over one window, each right up to epsilon except with probability delta / depth.
 
     The smallest of the cells of a key is too low when one of ``depth`` counters is, so each may fail with only this
@@ -79,8 +80,8 @@ class RandomWaveCells:
     def __init__(
         self, *, depth: int, width: int, length: int, epsilon: float, delta: float, seed: int, source: int = 0
     ) -> None:
-        self.depth, self.width, self.length = depth, width, length
-        self.epsilon, self.delta, self.seed = epsilon, delta, seed
+        super().__init__(depth=depth, width=width, length=length, epsilon=epsilon, delta=delta, seed=seed)
+        check_share("delta of randomized waves", delta)
         self.capacity = capacity_of(epsilon, delta / depth)
         if depth * width * (self.capacity + 1) > _RINGS_MOST:
             raise OptionError(
@@ -95,11 +96,6 @@ class RandomWaveCells:
     def source(self) -> int:
         """Which stream this is: the levels of streams with different sources are drawn independently."""
         return self._source
-
-    @property
-    def levels(self) -> int:
-        """How often these were merged in a way that adds to the error: never."""
-        return 0
 
     @property
     def error(self) -> float:
@@ -149,10 +145,9 @@ class RandomWaveCells:
                 f"two randomized waves with the source {twice} drew the same levels, so their errors add up; "
                 "make the wave of each stream with a source of its own"
             )
-        first = parts[0]
         source = _joined([part for part in parts if part.arrivals] or [min(parts, key=lambda part: part._source)])
-        result = first._like(source)
-        result._make_rings(0)
+        result = parts[0]._like()
+        result._source, result.levels = source, 1 + max(part.levels for part in parts)
         for part in parts:
             one, ends = result._rings, result._ends
             result._make_rings(max(one.shape[1], part._rings.shape[1]))
@@ -168,22 +163,22 @@ class RandomWaveCells:
         gaps = np.empty(collect(self._rings, self._ends, start, sizes, np.empty(0, dtype=np.uint64)), dtype=np.uint64)
         collect(self._rings, self._ends, start, sizes, gaps)
         used = 1 + max(np.flatnonzero(sizes.any(axis=0)), default=-1)
-        writer.integers(self._source, self.arrivals, int(used))
+        writer.integers(self._source, self.levels, self.arrivals, int(used))
         writer.words(np.ascontiguousarray(sizes[:, :used]).ravel().astype(np.uint64))
         writer.words(gaps)
 
     def read(self, reader: Reader, now: int) -> None:
         """What ``write`` wrote at the same time."""
-        source, arrivals, used = reader.integers(3)
+        source, levels, arrivals, used = reader.integers(4)
         sizes, gaps = reader.words(), reader.words()
-        if not (0 <= arrivals <= LONGEST and 0 <= used <= LEVELS_MOST + 1):
+        if not (0 <= levels <= LONGEST and 0 <= arrivals <= LONGEST and 0 <= used <= LEVELS_MOST + 1):
             raise damaged("its levels are none")
         if len(sizes) != self.depth * self.width * used or (len(sizes) and int(sizes.max()) > self.capacity + 1):
             raise damaged("its levels are not what its shape says")
         table = sizes.astype(np.int64).reshape(self.depth, self.width, used)
         if int(table.sum()) != len(gaps) or (table.sum(axis=(1, 2)) > arrivals).any():
             raise damaged("its times are not as many as it says")
-        self._source, self._number[0] = source, arrivals
+        self._source, self.levels, self._number[0] = source, levels, arrivals
         self._make_rings(used)
         start, length = np.uint64(now - self.length + _SHIFT), np.uint64(self.length)
         if not restore(self._rings, self._ends, start, length, table.reshape(self.depth * self.width, used), gaps):
@@ -193,17 +188,6 @@ class RandomWaveCells:
         estimates, kept = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
         wave_estimates(self._rings, self._ends, which, np.uint64(start + _SHIFT), estimates, kept)
         return estimates, kept
-
-    def _like(self, source: int) -> Self:
-        return type(self)(
-            depth=self.depth,
-            width=self.width,
-            length=self.length,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            seed=self.seed,
-            source=source,
-        )
 
     def _make_rings(self, levels: int) -> None:
         cells = self.depth * self.width

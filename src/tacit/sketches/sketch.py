@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tacit.vocabulary import LineageMismatch, OptionError
 
@@ -14,6 +14,9 @@ __all__ = ["Sketch", "check_lineage"]
 
 class Sketch(ABC):
     """A small summary of a stream, with an error that is known before the stream is."""
+
+    KIND: ClassVar[int]
+    """What its bytes say that they are."""
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tacit.sketches.cells import BucketCells
+from tacit.sketches.cells import Cells
 from tacit.sketches.clock import Clock, Times
 from tacit.sketches.hashing import row_words
 from tacit.sketches.parameters import check_share
@@ -39,7 +39,8 @@ class WindowCounter(Sketch):
     """One counter over a sliding window; which kind is said by the class that inherits."""
 
     KIND: ClassVar[int]
-    CELLS: ClassVar[type[BucketCells]]
+    CELLS: ClassVar[type[Cells]]
+    _cells: Cells
 
     def __init__(self, *, window: SlidingWindow, epsilon: float) -> None:
         check_share("epsilon", epsilon)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -29,16 +29,17 @@ from tacit.sketches.clock import Clock, Times, plain
 from tacit.sketches.hashing import Key, Keys, fingerprints, row_words
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Query, Shape, check_share, split
+from tacit.sketches.random_wave_cells import RandomWaveCells
 from tacit.sketches.serial import Reader, Writer, damaged, open_sealed, seal
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, check_lineage, read_window, write_window
+from tacit.sketches.window_counter import BY_ROWS, read_window, write_window
 from tacit.vocabulary import FloatArray, IntArray, MergeError, OptionError, WordArray
 
 __all__ = ["EcmLineage", "EcmSketch"]
 
-_KIND = 7
-_CELLS: dict[Counter, type[Cells]] = {each.counter: each for each in (HistogramCells, WaveCells)}
+_CELLS: dict[Counter, type[Cells]] = {each.counter: each for each in (HistogramCells, RandomWaveCells, WaveCells)}
 _COUNTERS: tuple[Counter, ...] = ("histogram", "wave", "random_wave")
 
 
@@ -52,7 +53,7 @@ class EcmLineage:
     counter: Counter
 
 
-class EcmSketch:
+class EcmSketch(Sketch):
     """Estimates how often a key came in any range that ends now.
 
     A point query errs by at most ``point_error`` times the number of all arrivals of the range, except with probability
@@ -67,7 +68,17 @@ class EcmSketch:
     (40.0, 1)
     """
 
-    def __init__(self, *, window: SlidingWindow, shape: Shape, seed: int = 0, counter: Counter = "histogram") -> None:
+    KIND: ClassVar[int] = 7
+
+    def __init__(
+        self,
+        *,
+        window: SlidingWindow,
+        shape: Shape,
+        seed: int = 0,
+        counter: Counter = "histogram",
+        source: int = 0,
+    ) -> None:
         check_share("epsilon of the cells", shape.epsilon_cells)
         check_share("epsilon of the window", shape.epsilon_window)
         check_share("delta of the cells", shape.delta_cells)
@@ -75,12 +86,13 @@ class EcmSketch:
             raise OptionError(f"delta of the window is between 0 and 1, and {shape.delta_window} is not")
         if counter not in _CELLS:
             raise OptionError(f"an ECM-sketch counts with one of {', '.join(_CELLS)}, and {counter!r} is none of them")
-        self.lineage = EcmLineage(window, shape, seed, counter)
+        self._lineage = EcmLineage(window, shape, seed, counter)
         self._words = row_words(seed, shape.depth)
         self._clock = Clock(window)
+        drawn = {"source": source} if counter == "random_wave" else {}
         self._cells = _CELLS[counter](
             depth=shape.depth, width=shape.width, length=window.length, epsilon=shape.epsilon_window,
-            delta=shape.delta_window, seed=seed,
+            delta=shape.delta_window, seed=seed, **drawn,
         )  # fmt: skip
 
     @classmethod
@@ -94,10 +106,29 @@ class EcmSketch:
         counter: Counter = "histogram",
         levels: int = 0,
         seed: int = 0,
+        source: int = 0,
     ) -> Self:
-        """The smallest sketch that errs by at most epsilon, except with probability delta, after so many merges."""
+        """The smallest sketch that errs by at most epsilon, except with probability delta, after so many merges.
+
+        ``source`` names the stream. Only random waves need it: they draw, and those of several streams must draw
+        independently, so that each stream has a source of its own.
+
+        >>> window = SlidingWindow(3600)
+        >>> one, two = (
+        ...     EcmSketch.for_query(0.1, 0.1, window=window, counter="random_wave", source=site) for site in (1, 2)
+        ... )
+        >>> one.update_many(["tea"] * 300, range(300)), two.update_many(["tea", "milk"], [5, 7])
+        (None, None)
+        >>> one.merge(two).estimate("tea")
+        301.0
+        """
         shape = split(epsilon, delta, query=query, counter=counter, levels=levels)
-        return cls(window=window, shape=shape, seed=seed, counter=counter)
+        return cls(window=window, shape=shape, seed=seed, counter=counter, source=source)
+
+    @property
+    def lineage(self) -> EcmLineage:
+        """What another sketch must have in common with this one to be merged with it."""
+        return self._lineage
 
     @property
     def shape(self) -> Shape:
@@ -202,17 +233,15 @@ class EcmSketch:
         Errs by at most ``inner_product_error`` times both totals, except with probability ``shape.delta_cells``.
         """
         check_lineage(type(self), [self, other])
+        self._check_products()
         if now is None and self.lineage.window.by == "time":
             now = max(self.now, other.now)
         return float((self.cells(length, now=now) * other.cells(length, now=now)).sum(axis=1).min())
 
     def self_join_size(self, length: int | None = None, *, now: int | None = None) -> float:
         """The sum over all keys of the square of their counts."""
+        self._check_products()
         return float((self.cells(length, now=now) ** 2).sum(axis=1).min())
-
-    def merge(self, other: Self) -> Self:
-        """A new sketch of both streams together, one level higher than the higher of the two."""
-        return self.merge_all([self, other])
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
@@ -231,12 +260,12 @@ class EcmSketch:
         """The sketch as bytes: the same arrivals give the same bytes, however they were handed over."""
         writer = Writer()
         self.write(writer)
-        return seal(_KIND, writer)
+        return seal(self.KIND, writer)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The sketch that ``to_bytes`` wrote: it answers the same and goes on the same. DataError if damaged."""
-        reader = open_sealed(data, _KIND)
+        reader = open_sealed(data, cls.KIND)
         made = cls.read(reader)
         reader.done()
         return made
@@ -269,6 +298,10 @@ class EcmSketch:
 
     def __repr__(self) -> str:
         return f"EcmSketch({self.shape.depth} x {self.shape.width}, {self.lineage}, levels={self.levels})"
+
+    def _check_products(self) -> None:
+        if self.lineage.counter == "random_wave":
+            raise OptionError("randomized waves give no guarantee for inner products; use a histogram or a wave")
 
     def _all(self) -> IntArray:
         return np.arange(self.shape.depth * self.shape.width, dtype=np.int64)

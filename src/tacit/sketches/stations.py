@@ -35,8 +35,11 @@ class CellStation:
         if self.window.by == "rows":
             self.sketch.update_words(words)
             return
-        keys, counts = np.unique(words, return_counts=True)
-        self.take_counts(keys, counts, tick)
+        if len(words) > 1:
+            words, counts = np.unique(words, return_counts=True)
+            self.take_counts(words, counts, tick)
+        elif len(words):
+            self.take_counts(words, np.ones(1, dtype=np.int64), tick)
 
     def take_counts(self, words: WordArray, counts: IntArray, tick: int) -> None:
         """So many rows of each of these keys came at this tick; the keys are in order."""

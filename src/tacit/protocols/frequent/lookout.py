@@ -63,6 +63,11 @@ class Lookout(Claimant[Challenge]):
             del self._cells[min(self._cells)]
         return self._go_on()
 
+    def jump(self, pane: int) -> None:
+        """Nothing changed before this pane; older ones are not asked for any more."""
+        super().jump(pane)
+        self._cells.clear()
+
     def receive(self, message: Message) -> tuple[Message, ...]:
         """One transition. What is not of the very next version changes nothing: a snapshot will come."""
         match message:

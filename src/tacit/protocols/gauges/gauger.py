@@ -82,6 +82,11 @@ class Gauger(Claimant[Report]):
             del self._arrays[min(self._arrays)]
         return self._go_on()
 
+    def jump(self, pane: int) -> None:
+        """Nothing changed before this pane; older ones are not asked for any more."""
+        super().jump(pane)
+        self._arrays.clear()
+
     def receive(self, message: Message) -> tuple[Message, ...]:
         """One transition. What is not of the very next version changes nothing: a snapshot will come."""
         match message:

@@ -1,8 +1,9 @@
 """Sketches as watches use them: shapes that fold into one another, and what a cell array folds to.
 
-The split of ``parameters.py`` needs least space. A watch is better served by another one: what its sites send does not
-depend on how exact their window counters are, and every bucket that expires moves a cell by up to that error. So a
-watch gives its window counters a quarter of the error, and nearly all of it to the cells.
+The split of ``parameters.py`` needs least space, and frequent keys use it. A value that follows from all cells at once
+is better served by another one: what sites send does not depend on how exact their window counters are, and every
+bucket that expires moves a cell by up to that error. So such a watch gives its window counters a quarter of the error,
+and nearly all of it to the cells.
 
 Widths are powers of two. A key's cell in a row of w cells is its cell in a row of 2w cells halved (``cell_of``
 multiplies), so the cells of a narrow row are sums of neighbours of a wide one, and one sketch serves every watch on the
@@ -20,7 +21,7 @@ from tacit.vocabulary import FloatArray, OptionError
 
 __all__ = ["folded", "watch_shape"]
 
-_SHARE = 0.25
+_SHARES: dict[Query, float] = {"point": 1.0, "inner_product": 0.25}
 
 
 def watch_shape(epsilon: float, delta: float, *, query: Query = "point") -> Shape:
@@ -35,7 +36,7 @@ def watch_shape(epsilon: float, delta: float, *, query: Query = "point") -> Shap
     """
     check_share("epsilon", epsilon)
     check_share("delta", delta)
-    window = _SHARE * (epsilon if query == "point" else math.sqrt(1 + epsilon) - 1)
+    window = _SHARES[query] * (epsilon if query == "point" else math.sqrt(1 + epsilon) - 1)
     cells = epsilon / ((1 + window) if query == "point" else (1 + window) ** 2)
     width = 1 << math.ceil(math.log2(math.e / cells))
     exact = math.e / width

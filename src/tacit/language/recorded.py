@@ -12,7 +12,7 @@ from tacit.functions.goals import Quantile, SketchGoal
 from tacit.functions.statistics import Statistic
 from tacit.language.plan import ByKey, SketchKey, WatchPlan
 
-__all__ = ["recorded_plans"]
+__all__ = ["live_plan", "recorded_plans"]
 
 _ROWS = Statistic("count(*)", "1", nonnegative=True, count=True)
 
@@ -22,6 +22,15 @@ def recorded_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
     if not isinstance(plan.goal, SketchGoal):
         return (plan,)
     return tuple(_recorded(plan, key) for key in plan.keys)
+
+
+def live_plan(plan: WatchPlan) -> WatchPlan:
+    """What a live site sums by pane and key for a watch on one sketch: rows, by key or by value."""
+    recorded = _recorded(plan, plan.keys[0])
+    if not isinstance(plan.goal, Quantile):
+        return recorded
+    value = f"CAST({plan.keys[0].expression} AS DOUBLE)"
+    return replace(recorded, grouping=ByKey((value,), ("value",)), statistics=(_ROWS,))
 
 
 def _recorded(plan: WatchPlan, key: SketchKey) -> WatchPlan:

@@ -14,8 +14,10 @@ import numpy as np
 
 from tacit.functions.goals import Frequent, InnerProduct, Quantile, SketchGoal
 from tacit.language.plan import WatchPlan, Window
+from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.frequent.census import Census
 from tacit.protocols.frequent.lookout import Lookout
+from tacit.protocols.frequent.shares import UNTOLD
 from tacit.protocols.gauges.gauger import Gauger
 from tacit.protocols.gauges.making import SEED, gauge_of, points_of, shape_of, terms_of
 from tacit.protocols.gauges.sounder import Sounder
@@ -186,7 +188,8 @@ class _FrequentSites:
         def places(keys: Sequence[str]) -> IntArray:
             return places_of(fingerprints(list(keys), seed=SEED), rows, shape.width)
 
-        self.machines = [Lookout(site, terms_of(goal), places) for site in range(sites)]
+        floor = terms_of(goal).most / UNTOLD
+        self.machines = [Lookout(site, Candidates(places, floor)) for site in range(sites)]
         self._stations = [CellStation(window, shape, seed=SEED) for _ in range(sites)]
         self._came: list[list[IntArray]] = [[] for _ in range(sites)]
 
@@ -241,6 +244,8 @@ class SketchEngine:
         sites, his, times, last = updates.site.tolist(), updates.hi.tolist(), updates.time, updates.last.tolist()
         reached = self._start[:-1].tolist()
         touched: list[int] = []
+        if total:
+            self._begin(int(times[0]))
         for at in range(total):
             site, hi = sites[at], his[at]
             time = int(times[at])
@@ -261,6 +266,14 @@ class SketchEngine:
         self.outcome.balanced = getattr(self.resolver, "balanced", 0)
         return self.outcome
 
+    def _begin(self, time: int) -> None:
+        """Before the first row everyone holds nothing, and is asked, as live sites are."""
+        self._step, self._tick, self._length = 0, self._clock.tick(time) - 1, self._clock.length(time)
+        for site in range(len(self.sites.machines)):
+            self.sites.close(site, 0, self._tick, self._length)
+        self._deliver(self.resolver.collect_all(0))
+        self._note(-1)
+
     def _close(self, update: int, touched: list[int]) -> None:
         """One step: those whose windows it changed look, and what they report is resolved."""
         self._sent = 0
@@ -270,12 +283,6 @@ class SketchEngine:
 
     def _look(self, update: int, touched: list[int]) -> None:
         self._step += 1
-        if self._step == 0:
-            for site in range(len(self.sites.machines)):
-                self.sites.close(site, 0, self._tick, self._length)
-            self._deliver(self.resolver.collect_all(0))
-            self._note(update)
-            return
         reports: list[tuple[int, Any]] = []
         for site in dict.fromkeys(touched):
             for message in self._closed(site):
@@ -318,4 +325,4 @@ class SketchEngine:
         now = (value, keys)
         if now != self._last:
             self._last = now
-            self.outcome.said.append(Said(update, value, keys))
+            self.outcome.said.append(Said(max(0, update), value, keys))

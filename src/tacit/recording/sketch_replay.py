@@ -117,7 +117,8 @@ def _entry_bytes(goal: SketchGoal, recording: Recording) -> tuple[float, float]:
 
 def _alerts(goal: SketchGoal, updates: Updates, said: list[Said]) -> list[Any]:
     if not isinstance(goal, Frequent):
-        return [ValueAlert(iso_time(int(updates.time[each.update])), each.value, each.update) for each in said]
+        # Before the first row the value is 0, which is no news.
+        return [ValueAlert(iso_time(int(updates.time[each.update])), each.value, each.update) for each in said[1:]]
     alerts: list[Any] = []
     before: tuple[str, ...] = ()
     for each in said:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Top, Track, comparisons
+from tacit.functions.goals import Comparison, SketchGoal, Top, Track, comparisons
+from tacit.language import sketch_guarantee
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
 from tacit.runtime.store import Write
@@ -24,7 +25,7 @@ from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.calendar import iso_time
 
-__all__ = ["Said", "Teller", "alert_id", "guarantee_of", "label_of", "side_of"]
+__all__ = ["Said", "Teller", "ValueTeller", "alert_id", "guarantee_of", "label_of", "side_of"]
 
 _UNSAID = -1
 _TEMPLATE = ""  # the key of the group that stands, under GROUP BY EACH, for all without rows
@@ -44,15 +45,18 @@ class Teller:
     def __init__(self, plan: WatchPlan, shape: Shape, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
         self.plan, self.shape, self.lineage, self.pane_us = plan, shape, lineage, pane_us
         self.said = said  # by key
+        self._begin()
         self._by_member = isinstance(plan.grouping, ByMember)
+        self._tracks = isinstance(plan.goal, Track)
         goal = shape.form.goal
         self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         self._nothing = float(self.values(nowhere)[0])
         self._of_nothing = Said(int(shape.monitor.answers(nowhere)[0]), self._nothing)
         # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
-        tracks = isinstance(plan.goal, Track)
-        self.is_met_by_nothing = plan.grouping is not None and self._of_nothing.side == MET and not tracks
+        self.is_met_by_nothing = plan.grouping is not None and self._of_nothing.side == MET and not self._tracks
+
+    def _begin(self) -> None:
         self._side = array("q")  # what was last said, by the numbers of groups
         self._value = array("d")
 
@@ -69,7 +73,7 @@ class Teller:
         that is of one of which nothing else can be said than of the first group, which stands for all without rows.
         """
         values = self.values(answer.estimates) if len(answer.sides) else np.empty(0)
-        tracks = isinstance(self.plan.goal, Track)
+        tracks = self._tracks
         changed: dict[str, tuple[int, Said]] = {}
         first = answer.pane if answer.first is None else answer.first
         alerts: list[dict[str, Any]] = []
@@ -112,7 +116,7 @@ class Teller:
     def _first_said(self, now: Said, changed: Mapping[str, object]) -> Said:
         """A condition that was met before the group had rows is told with the value at which it came to be."""
         before = self.said.get(_TEMPLATE, self._of_nothing)
-        same = self._by_member and not isinstance(self.plan.goal, Track) and before.side == now.side == MET
+        same = self._by_member and not self._tracks and before.side == now.side == MET
         return before if same and _TEMPLATE not in changed else now
 
     def _news(self, sides: IntArray, values: FloatArray, keys: Sequence[str]) -> list[int]:
@@ -126,7 +130,7 @@ class Teller:
         return np.flatnonzero(~same).tolist()
 
     def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:
-        tracks = isinstance(self.plan.goal, Track)
+        tracks = self._tracks
         return {
             "id": alert_id(self.lineage, self.plan.name, pane, key),
             "watch": self.plan.name,
@@ -136,6 +140,20 @@ class Teller:
             "value": now.value if np.isfinite(now.value) else None,
             "group": None if self.plan.grouping is None else label_of(key),
         }
+
+
+class ValueTeller(Teller):
+    """Of a value that is read off sketches: there is one, and every new one is told."""
+
+    def __init__(self, plan: WatchPlan, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
+        self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
+        self._begin()
+        self._by_member, self._tracks, self.is_met_by_nothing = False, True, False
+        self._nothing, self._of_nothing = 0.0, Said(MET, 0.0)
+
+    def values(self, estimates: FloatArray) -> FloatArray:
+        """The value itself."""
+        return np.asarray(estimates[:, 0])
 
 
 def alert_id(lineage: int, watch: str, pane: int, key: str) -> str:
@@ -172,6 +190,8 @@ def guarantee_of(plan: WatchPlan, shape: Shape | None) -> str:
     if shape is not None and not shape.monitor.sound:
         return "none: a function was declared unsound"
     goal = plan.goal
+    if isinstance(goal, SketchGoal):
+        return sketch_guarantee(goal)
     if isinstance(goal, Top):
         return _guarantee_of_ranking(goal)
     if isinstance(goal, Track):

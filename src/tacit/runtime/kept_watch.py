@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from tacit.functions.goals import Top
+from tacit.functions.goals import Frequent, SketchGoal, Top
 from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Hello, Message
 from tacit.protocols.resolver import Estate, Resolver
 from tacit.protocols.settlement import Phase, Settlement
-from tacit.runtime.answers import Teller
+from tacit.runtime.answers import Teller, ValueTeller
 from tacit.runtime.checks import check_offer, check_panes, pane_max
 from tacit.runtime.kept_books import KeptBooks, StoredBooks, resume, stored_estate
 from tacit.runtime.pane_length import pane_length
 from tacit.runtime.rank_teller import RankTeller
-from tacit.runtime.resolvers import ranker_of, vector_resolver
+from tacit.runtime.resolvers import gauge_resolver, list_resolver, vector_resolver
 from tacit.runtime.spans import Spans
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack
@@ -89,7 +89,8 @@ class KeptWatch:
         self.settlement: Settlement | None = None
         self.shape: Shape | None = None
         self.teller: Teller | RankTeller | None = None
-        self.ranks = isinstance(plan.goal, Top)
+        self.ranks = isinstance(plan.goal, Top | Frequent)  # then it speaks of lists of keys, which have no numbers
+        self.gauged = isinstance(plan.goal, SketchGoal) and not self.ranks
         self.alerts: list[dict[str, Any]] = []  # raised since they were last taken
         self.answered: Answer | None = None
         self.news = False  # something to show has changed since it was last looked at
@@ -268,8 +269,11 @@ class KeptWatch:
         assert self.begin is not None
         resolver: Resolver
         if self.ranks:
-            resolver = ranker_of(self.plan)
+            resolver = list_resolver(self.plan)
             self.teller = RankTeller(self.plan, self.lineage, self.pane_us, self._said)
+        elif self.gauged:
+            resolver = gauge_resolver(self.plan)
+            self.teller = ValueTeller(self.plan, self.lineage, self.pane_us, self._said)
         else:
             shape = self.shape = shape_of(self.plan, self.measure, zone_kind(self.plan, self.protocol))
             resolver = vector_resolver(shape, self.protocol, len(self.keys), template=self.by_member)

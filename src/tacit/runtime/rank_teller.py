@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.functions.goals import Top
+from tacit.functions.expressions import Variable
+from tacit.functions.goals import Frequent, Top
 from tacit.language.plan import WatchPlan
 from tacit.runtime.answers import alert_id
 from tacit.runtime.store import Write
@@ -24,13 +25,18 @@ Lists = dict[str, dict[str, float]]
 """By the name of a list its members, the first in rank first, with the scores that were last counted."""
 
 
+_SET = Top(Variable(0), 1)
+"""Frequent keys are told as the one list of a ranking is."""
+
+
 class RankTeller:
     """Compares each published answer with what was said before."""
 
     def __init__(self, plan: WatchPlan, lineage: int, pane_us: int, said: Lists) -> None:
-        assert isinstance(plan.goal, Top)
-        self.plan, self.goal, self.lineage, self.pane_us, self.said = plan, plan.goal, lineage, pane_us, said
-        self._estimates = plan.goal.using == "topico"
+        assert isinstance(plan.goal, Top | Frequent)
+        self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
+        self.goal = _SET if isinstance(plan.goal, Frequent) else plan.goal
+        self._estimates = self.goal.using == "topico"
         self._last: object = None  # the lists of the last answer: of panes in a row they mostly are the same ones
 
     def tell(self, answer: Answer) -> tuple[list[Write], list[dict[str, Any]]]:
@@ -82,14 +88,15 @@ def list_rows(plan: WatchPlan, said: Lists, most: int) -> list[dict[str, Any]]:
 
     Without RANKED WITHIN nothing is promised of scores: ``counted`` is what they were when they were last counted.
     """
-    assert isinstance(plan.goal, Top)
+    assert isinstance(plan.goal, Top | Frequent)
+    goal = _SET if isinstance(plan.goal, Frequent) else plan.goal
     rows: list[dict[str, Any]] = []
     for name, members in sorted(said.items()):
         for rank, (key, score) in enumerate(members.items(), 1):
             row: dict[str, Any] = {"rank": rank, "object": key_label(key), "value": score, "counted": score}
-            if plan.goal.ranked is None and plan.goal.using != "topico":
+            if goal.ranked is None and goal.using != "topico":
                 row["value"] = None
-            if plan.goal.per:
+            if goal.per:
                 row["group"] = key_label(name)
             rows.append(row)
             if len(rows) >= most:

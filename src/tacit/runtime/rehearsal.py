@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tacit.functions.goals import SketchGoal
 from tacit.language.altering import altered
 from tacit.language.plan import WatchPlan
 from tacit.language.schema_check import check_columns
@@ -58,6 +59,21 @@ def no_watch(name: str, known: Iterable[str]) -> SentenceError:
     return SentenceError(
         f"there is no watch named {name}", hint=f"there are {there}" if there else "there is none yet"
     )  # fmt: skip
+
+
+def check_live(plan: WatchPlan) -> None:
+    """SentenceError for what can be replayed and not yet be kept live."""
+    if not isinstance(plan.goal, SketchGoal):
+        return
+    if plan.window.kind == "rows" or plan.window.every.duration_us is None:
+        raise SentenceError(
+            f"{plan.name} is kept on sketches, whose live windows are of time", hint="write WINDOW LAST 15 MINUTES"
+        )
+    if len(plan.keys) > 1:
+        raise SentenceError(
+            f"{plan.name} needs two sketches, which a live watch does not keep yet",
+            hint="replay it, or watch SELF_JOIN_SIZE of one table",
+        )
 
 
 class _Stage:
@@ -119,6 +135,7 @@ class _Stage:
     def _create(self, plan: WatchPlan) -> None:
         if plan.name.casefold() in self._watches:
             raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
+        check_live(plan)
         for site, tables in self._tables.items():
             if plan.table in tables:
                 try:

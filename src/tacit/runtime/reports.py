@@ -12,6 +12,8 @@ from tacit.functions.zone_rows import chosen_kind
 from tacit.language.explain import explain_text
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
+from tacit.protocols.frequent.census import Census
+from tacit.protocols.gauges.sounder import Sounder
 from tacit.protocols.rounds import Exchange
 from tacit.protocols.threshold import Balancer
 from tacit.protocols.topk.ranker import Ranker
@@ -58,9 +60,9 @@ def explained(watch: KeptWatch) -> str:
     """EXPLAIN WATCH of one that runs: the plan, how it is kept, and the zones that its sites hold."""
     lines = [explain_text(watch.plan), *([] if watch.ranks else [f"  protocol    {watch.protocol}"])]
     resolver = None if watch.settlement is None else watch.settlement.resolver
-    if watch.ranks:
-        words = resolver.words() if isinstance(resolver, Ranker | Exchange) else "none yet"
-        return "\n".join([*lines, f"  lists now   {words}"])
+    if watch.ranks or watch.gauged:
+        words = resolver.words() if isinstance(resolver, Ranker | Exchange | Census | Sounder) else "none yet"
+        return "\n".join([*lines, f"  {'gauges' if watch.gauged else 'lists'} now   {words}"])
     if not isinstance(resolver, Balancer | Cascade) or not len(resolver.zones.answer):
         return "\n".join([*lines, "  zones now   none yet"])
     made = ", ".join(resolver.monitor.kinds)
@@ -111,7 +113,7 @@ def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
         return []
     if watch.ranks:
         return list_rows(watch.plan, watch.said, GROUPS_SHOWN)
-    tracks = isinstance(watch.plan.goal, Track)
+    tracks = isinstance(watch.plan.goal, Track) or watch.gauged
     rows = []
     spoken_of = [(key, said) for key, said in watch.said.items() if key or not watch.by_member]
     for key, said in spoken_of[:GROUPS_SHOWN]:

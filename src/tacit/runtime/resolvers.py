@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.functions.additive import row_weights
-from tacit.functions.goals import Top
+from tacit.functions.goals import Frequent, SketchGoal, Top
 from tacit.language.plan import WatchPlan
 from tacit.language.shape import Shape
 from tacit.protocols.books import Books
 from tacit.protocols.broadcast import Cascade
 from tacit.protocols.centres import Recentrer
 from tacit.protocols.fitted import Fitter
+from tacit.protocols.frequent.census import Census
+from tacit.protocols.gauges.making import gauge_of, terms_of
+from tacit.protocols.gauges.sounder import Sounder
 from tacit.protocols.policies import LeastRecentlyUsed
 from tacit.protocols.rounds import Exchange
 from tacit.protocols.threshold import Balancer
 from tacit.protocols.topk.bout import Rules
 from tacit.protocols.topk.ranker import Ranker
 
-__all__ = ["expiry_of", "ranker_of", "rules_of", "vector_resolver"]
+__all__ = ["expiry_of", "gauge_resolver", "list_resolver", "rules_of", "vector_resolver"]
 
 
 def vector_resolver(shape: Shape, protocol: str, groups: int, *, template: bool) -> Balancer | Cascade:
@@ -32,9 +35,17 @@ def vector_resolver(shape: Shape, protocol: str, groups: int, *, template: bool)
     return kinds.get(protocol, Balancer)(monitor, zones, books, LeastRecentlyUsed(0, groups))
 
 
-def ranker_of(plan: WatchPlan) -> Ranker | Exchange:
-    """Of a ranking."""
+def gauge_resolver(plan: WatchPlan) -> Sounder:
+    """Of a value that is read off sketches and tracked."""
+    assert isinstance(plan.goal, SketchGoal)
+    return Sounder(gauge_of(plan.goal), 0)
+
+
+def list_resolver(plan: WatchPlan) -> Ranker | Exchange | Census:
+    """Of a ranking, or of frequent keys."""
     goal = plan.goal
+    if isinstance(goal, Frequent):
+        return Census(terms_of(goal), 0)
     assert isinstance(goal, Top)
     if goal.using == "topico":
         return Exchange(goal.k, 0, expiry=expiry_of(plan), per=bool(goal.per))

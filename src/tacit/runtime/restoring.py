@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tacit.functions.goals import Top
+from tacit.functions.goals import Frequent, Top
 from tacit.language.sentence import parse_watch
 from tacit.runtime.answers import Said
 from tacit.runtime.guarded import fail
@@ -24,7 +24,7 @@ def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now:
     number, lineage = row["number"], row["lineage"]
     measure = None if row["centres"] is None else Measure(unpack(row["centres"]), unpack(row["units"]))
     plan = parse_watch(row["text"])
-    said = _lists(store, lineage) if isinstance(plan.goal, Top) else _values(store, lineage)
+    said = _lists(store, lineage) if isinstance(plan.goal, Top | Frequent) else _values(store, lineage)
     watch = KeptWatch(
         number, plan, protocol=row["protocol"], created=now, tuning=tuning, start=start,
         lineage=lineage, status=row["status"], measure=measure, begin=row["begin"], said=said,

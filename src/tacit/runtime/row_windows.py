@@ -48,7 +48,7 @@ class RowKeeper(WindowKeeper):
         self._saw(deltas.t[fresh])
         return Added(int(rows[fresh].sum()), late, self._keep(deltas, fresh))
 
-    def full_from(self) -> int | None:
+    def full_from(self, window: Window | None = None) -> int | None:
         """The first pane at whose end the window holds all the rows it may; of everything, the start."""
         return super().full_from() if self.window.kind == "all" else self._full
 

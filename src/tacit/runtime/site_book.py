@@ -14,7 +14,8 @@ from tacit.language.sentence import parse_watch
 from tacit.protocols.claims import Claimant
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, scope_of
+from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, data_of, scope_of
+from tacit.runtime.sketch_data import SketchData
 from tacit.vocabulary import OptionError, TacitError
 from tacit.wire.codec import open_envelope
 from tacit.wire.control import Install
@@ -88,14 +89,18 @@ class Book:
         try:
             before = self.watches.pop(number, None)
             plan = parse_watch(install.text)
-            if plan.table not in self.tables:
-                raise OptionError(f"this site has no table named {plan.table}")
+            for table in plan.tables:
+                if table not in self.tables:
+                    raise OptionError(f"this site has no table named {table}")
+                check_columns(plan, self.tables[table].columns, table=table)
             self._keys[number] = key = data_key(plan)
-            check_columns(plan, self.tables[plan.table].columns)
             if key not in self.data:  # watches that need the same windows share them
                 self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
             self._count_from(number, install, self.data[key])
-            watch = SiteWatch(number, install, plan, self.data[key], witness=self.witness)
+            data = self.data[key]
+            if isinstance(data, SketchData):
+                data.join(number, plan)
+            watch = SiteWatch(number, install, plan, data, witness=self.witness)
             if before is not None:
                 watch.settled = before.settled
             self.watches[number] = watch
@@ -112,12 +117,12 @@ class Book:
     def _restored(self, plan: WatchPlan) -> WatchData | None:
         """Windows as they were saved; None where there are none, or where the table was read on without them."""
         saved = self.store.pieces(scope_of(data_key(plan)))
-        data = WatchData(plan, saved) if saved else None
+        data = data_of(plan, saved) if saved else None
         return data if data is not None and data.batch == self.store.last_batch(plan.table) else None
 
     def _empty(self, plan: WatchPlan) -> WatchData:
         self.store.forget((), [scope_of(data_key(plan))])
-        return WatchData(plan)
+        return data_of(plan)
 
     def forget_all_but(self, numbers: Iterable[int]) -> None:
         """Only these watches are left."""
@@ -142,6 +147,8 @@ class Book:
         self.store.forget((), [data.scope for data in gone])
         for data in self.data.values():
             data.bases = {number: base for number, base in data.bases.items() if number in self._installs}
+            if isinstance(data, SketchData):
+                data.leave([number for number, watch in self.watches.items() if watch.data is data])
 
     def give_up(self, data: WatchData, why: str) -> list[int]:
         """These windows lack rows that could not be computed: their watches are problems, until the site starts again.

@@ -2,223 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.functions.goals import Top, Track
+from tacit.functions.goals import SketchGoal, Top, Track
 from tacit.functions.statistics import shifted
-from tacit.language.plan import ByKey, ByMember, WatchPlan
-from tacit.language.shape import SAMPLE, Shape, shape_of, zone_kind
+from tacit.language.plan import WatchPlan
+from tacit.language.shape import Shape, shape_of, zone_kind
+from tacit.protocols.frequent.lookout import Lookout
+from tacit.protocols.gauges.gauger import Gauger
+from tacit.protocols.gauges.making import gauge_of
 from tacit.protocols.messages import Message
 from tacit.protocols.past import EVERY
 from tacit.protocols.rounds import Nominator
 from tacit.protocols.site import Site
 from tacit.protocols.topk.challenger import Challenger
-from tacit.runtime.blobs import Change, pack_arrays, pack_record, unpack_arrays, unpack_record
 from tacit.runtime.numbering import Numbering
-from tacit.runtime.rank_steps import RankFeed, RankSteps
+from tacit.runtime.rank_steps import RankFeed
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.resolvers import expiry_of
-from tacit.runtime.windows import WindowKeeper, restore_keeper, window_keeper
-from tacit.vocabulary import BoolArray, DataError, FloatArray
+from tacit.runtime.sketch_data import ARRAYS, SketchData
+from tacit.runtime.watch_data import WatchData, data_key, scope_of
+from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
-from tacit.vocabulary.batches import LARGEST, PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.batches import LARGEST
 from tacit.vocabulary.calendar import iso_time
-from tacit.wire.control import Counts, Install, Sample
+from tacit.wire.control import Install
 
-__all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "scope_of"]
+__all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "data_of", "scope_of"]
 
 Witness = Callable[[int, int, int, FloatArray, FloatArray | None, Sequence[str]], None]
 """Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (runtime/judge.py)."""
-
-_THERE = "there/"
 
 HISTORY = 10_000
 """So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
 
 
-def data_key(plan: WatchPlan) -> str:
-    """The same for watches that keep the same sums over the same windows: thresholds and margins do not matter."""
-    story = [
-        plan.table, plan.where, [each.present for each in plan.statistics], plan.centres,
-        None if plan.grouping is None else [type(plan.grouping).__name__, asdict(plan.grouping)], asdict(plan.window),
-    ]  # fmt: skip
-    if isinstance(plan.grouping, ByMember):
-        story.append([each.absent for each in plan.statistics])
-    if isinstance(plan.goal, Top):
-        story.append("ranking")
-    return hashlib.sha256(json.dumps(story, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def scope_of(key: str) -> str:
-    """Where the pieces of data with this key are saved."""
-    return f"data:{key}"
-
-
-class WatchData:
-    """Windows of the statistics of a plan, the number of rows as one more, and what a start needs to know.
-
-    Under GROUP BY EACH the first group, whose key is the empty text, holds what rows add to groups whose member they
-    lack, and every other group what its rows add to it beyond that; the last statistic counts its rows.
-    """
-
-    def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
-        self.plan, self.key = plan, data_key(plan)
-        self.events = self.panes = self.late = self.no_time = 0
-        self.bases: dict[int, list[int]] = {}  # what was counted when a watch came to share these windows
-        self.batch: int | None = None  # the last one of its table when it was saved
-        self.centres: list[float | None] = [None] * len(plan.centres)
-        self.sample: SampleRows | None = None
-        self.waiting = True  # for its first batch, before which it is decided where its data begins
-        self.held = bool(saved)  # panes are held back (pacing.py), or were before a restart
-        self.there: list[tuple[int, int]] = []  # groups, and the first pane that was closed with rows of it
-        self._is_there: BoolArray = np.zeros(0, dtype=np.bool_)  # by group
-        self._there_saved = self._there_handed = 0
-        self.by_member = isinstance(plan.grouping, ByMember)
-        dimension, ranks = len(plan.statistics) + 1, isinstance(plan.goal, Top)
-        if saved:
-            self.keeper: WindowKeeper = restore_keeper(
-                plan.window, dimension, saved, template=self.by_member, sparse=ranks
-            )
-            self._restore(saved)
-        else:
-            keys = () if isinstance(plan.grouping, ByKey) else ("",)
-            self.keeper = window_keeper(plan.window, dimension, keys, template=self.by_member, sparse=ranks)
-        self.steps = RankSteps(self.keeper) if ranks else None
-
-    @property
-    def scope(self) -> str:
-        """Where its pieces are saved."""
-        return scope_of(self.key)
-
-    @property
-    def around(self) -> tuple[float, ...]:
-        """The site's own centres; 0 as long as there was no value."""
-        return tuple(0.0 if centre is None else centre for centre in self.centres)
-
-    @property
-    def counted(self) -> list[int]:
-        """Events, panes that changed, late rows and rows without a time, since there are these windows."""
-        return [self.events, self.panes, self.late, self.no_time]
-
-    def counts_of(self, number: int) -> Counts:
-        """What was counted since this watch came."""
-        base = self.bases.get(number, [0] * len(self.counted))
-        events, panes, late, no_time = (now - before for now, before in zip(self.counted, base, strict=True))
-        return Counts(events, panes, late, self.keeper.full_from(), no_time)
-
-    def draw(self, drawn: tuple[float | None, ...]) -> None:
-        """Choose centres that are not chosen yet; before, there was no value, so nothing was summed around them."""
-        self.centres = [old if old is not None else new for old, new in zip(self.centres, drawn, strict=True)]
-
-    def add(self, deltas: PaneDeltas | RowBlock) -> None:
-        """Rows of a batch."""
-        added = self.keeper.add(self._with_rows(deltas))
-        self.events += added.rows
-        self.late += added.late
-
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
-        self.keeper.backfill(self._with_rows(deltas), until_us)
-
-    def close(self, pane: int) -> None:
-        """A pane was closed in the windows: count it, and note the groups that are there with it."""
-        if self.steps is not None:
-            self.panes += bool(self.steps.step(pane).moved)
-            return
-        sums, changed = self.keeper.vector(pane)
-        self.panes += changed
-        if self.plan.grouping is None:
-            return
-        more = len(sums) - len(self._is_there)
-        self._is_there = np.append(self._is_there, np.zeros(more, dtype=np.bool_))
-        fresh = (sums[:, -1] > 0.0) & ~self._is_there
-        fresh[:1] &= not self.by_member  # which is no group of its own
-        self._is_there |= fresh
-        self.there += [(group, pane) for group in np.flatnonzero(fresh).tolist()]
-
-    def drop_groups(self) -> bool:
-        """Forget groups without rows, where there are very many; then the machines of its watches must begin anew."""
-        if self.steps is None or not self.keeper.drop_groups():
-            return False
-        self.steps = RankSteps(self.keeper)
-        return True
-
-    def whole(self, sums: FloatArray) -> FloatArray:
-        """The windows' sums of every group, from what is kept of it."""
-        if not self.by_member:
-            return sums
-        whole: FloatArray = sums + sums[0]
-        whole[0] = sums[0]
-        whole[:, -1] = sums[0, -1]  # every row counts in every group
-        return whole
-
-    def _with_rows(self, deltas: PaneDeltas | RowBlock) -> PaneDeltas | RowBlock:
-        """The number of rows as the last statistic: it is the weight of watches that average over all rows."""
-        if isinstance(deltas, RowBlock):
-            values = np.concatenate([deltas.values, np.ones((len(deltas.t), 1))], axis=1)
-            return RowBlock(deltas.t, deltas.hash, deltas.group, values, deltas.keys)
-        sums = np.concatenate([deltas.sums, deltas.rows[:, None].astype(np.float64)], axis=1)
-        return PaneDeltas(deltas.sub, deltas.group, deltas.rows, sums, deltas.keys)
-
-    def add_sample(self, first: int, sample: SampleRows) -> None:
-        """Rows of the first pane; those with the least keys are kept."""
-        if self.sample is not None and first == self.keeper.first:
-            keys = np.concatenate([self.sample.keys, sample.keys])
-            least = np.argsort(keys, kind="stable")[:SAMPLE]
-            values = np.concatenate([self.sample.values, sample.values])[least]
-            sample = SampleRows(keys[least], values, np.concatenate([self.sample.centres, sample.centres])[least])
-        self.sample = sample
-
-    def offered(self) -> Sample | None:
-        """The sample as it travels."""
-        if self.sample is None:
-            return None
-        return Sample(self.sample.keys, self.sample.values, np.array(self.around), self.sample.centres)
-
-    def changes(self) -> list[Change]:
-        """What is to be saved."""
-        record = {
-            "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
-            "no_time": self.no_time, "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
-        }  # fmt: skip
-        changes = [*self.keeper.changes(), Change("own", pack_record(record))]
-        if self.sample is not None:
-            table = np.concatenate([self.sample.values, self.sample.centres], axis=1)
-            changes.append(Change("sample", pack_arrays((self.sample.keys,), table)))
-        if self._there_saved < len(self.there):
-            groups, panes = np.array(self.there[self._there_saved :], dtype=np.int64).T
-            blob = pack_arrays((groups, panes), np.empty((len(groups), 0)))
-            changes.append(Change(f"{_THERE}{self._there_saved}", blob))
-            self._there_handed = len(self.there)
-        return changes
-
-    def saved(self) -> None:
-        """What ``changes`` gave last is on disk."""
-        self.keeper.saved()
-        self._there_saved = max(self._there_saved, self._there_handed)
-
-    def _restore(self, saved: dict[str, bytes]) -> None:
-        record: dict[str, Any] = unpack_record("own", saved["own"])
-        self.centres, self.waiting, self.batch = record["centres"], record["waiting"], record.get("batch")
-        self.events, self.panes, self.late = record["events"], record["panes"], record["late"]
-        self.no_time = record.get("no_time", 0)  # an earlier release did not count them
-        self.bases = {number: [*base, 0][: len(self.counted)] for number, base in record.get("bases", ())}
-        if "sample" in saved:
-            d, k = len(self.plan.statistics), len(self.plan.centres)
-            (keys,), table = unpack_arrays("sample", saved["sample"], 1, d + k)
-            self.sample = SampleRows(keys, table[:, :d], table[:, d:])
-        for first in sorted(int(key.removeprefix(_THERE)) for key in saved if key.startswith(_THERE)):
-            (groups, panes), _ = unpack_arrays(f"{_THERE}{first}", saved[f"{_THERE}{first}"], 2, 0)
-            self.there += zip(groups.tolist(), panes.tolist(), strict=True)
-        self._is_there = np.zeros(len(self.keeper.keys), dtype=np.bool_)
-        self._is_there[[group for group, _ in self.there]] = True
-        self._there_saved = self._there_handed = len(self.there)
+def data_of(plan: WatchPlan, saved: dict[str, bytes] | None = None) -> WatchData:
+    """What a site keeps for a watch: windows, or sketches; as it was saved, or new."""
+    return (SketchData if isinstance(plan.goal, SketchGoal) else WatchData)(plan, saved)
 
 
 @dataclass(slots=True, eq=False)
@@ -231,7 +55,7 @@ class SiteWatch:
     data: WatchData
     settled: int | None = None
     shape: Shape | None = None
-    machine: Site | Challenger | Nominator | None = None
+    machine: Site | Challenger | Nominator | Gauger | Lookout | None = None
     feed: RankFeed | None = None  # of a ranking
     numbering: Numbering | None = None
     waiting: list[Message] = field(default_factory=list)  # until its groups have numbers
@@ -264,6 +88,9 @@ class SiteWatch:
             begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
         self.announced = 0
         self.repeats.forget()
+        if isinstance(self.data, SketchData):
+            self.machine = self._sketch_machine(site, self.data, begin, session - 1)
+            return
         if self.data.steps is not None:
             self.feed = RankFeed(self.plan, keeper, self.data.steps)
             self.machine = self._ranking_machine(site, self.feed, begin, session - 1)
@@ -285,6 +112,15 @@ class SiteWatch:
                 site, feed.table, goal.k, expiry=expiry, history=HISTORY, begin=begin, session=session
             )  # fmt: skip
         return Challenger(site, feed.table, history=HISTORY, begin=begin, session=session)
+
+    def _sketch_machine(self, site: int, data: SketchData, begin: int, session: int) -> Gauger | Lookout:
+        goal = self.plan.goal
+        assert isinstance(goal, SketchGoal)
+        view = data.join(self.number, self.plan)
+        if view.candidates is not None:
+            view.candidates.forget_told()
+            return Lookout(site, view.candidates, history=ARRAYS, begin=begin, session=session)
+        return Gauger(site, gauge_of(goal), history=ARRAYS, begin=begin, session=session)
 
     def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
         """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
@@ -354,6 +190,8 @@ class SiteWatch:
         begin, oldest = keeper.begin, keeper.oldest
         if isinstance(machine, Challenger | Nominator):
             return self._catch_up_scores(machine)
+        if isinstance(machine, Gauger | Lookout):
+            return self._catch_up_arrays(machine)
         nothing: FloatArray = np.zeros((len(keeper.keys), keeper.dimension))
         for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
             if begin is None or pane < begin:  # before its first row the site held nothing
@@ -376,4 +214,24 @@ class SiteWatch:
             if self.witness is not None:
                 nothing = (np.zeros((0, 1)), np.zeros(0), ())
                 self.witness(machine.site, self.number, pane, *(nothing if before else feed.held(pane)))
+        return out
+
+    def _catch_up_arrays(self, machine: Gauger | Lookout) -> list[Message]:
+        """``catch_up`` of a watch on sketches, which has an array for every pane."""
+        data = self.data
+        assert isinstance(data, SketchData)
+        keeper, view = data.keeper, data.view(self.number)
+        assert keeper.closed is not None
+        out: list[Message] = []
+        size = next((len(array) for array in view.arrays.values()), None)
+        for pane in range(max(machine.closed, keeper.closed - ARRAYS) + 1, keeper.closed + 1):
+            array = view.arrays.get(pane)
+            if array is None and (keeper.begin is None or pane < keeper.begin):  # before its first row it held nothing
+                array = np.zeros(machine.gauge.size if isinstance(machine, Gauger) else size or view.cells)
+            if array is None:
+                continue
+            out += machine.close_pane(pane, array)
+            if self.witness is not None:
+                names = () if view.candidates is None else tuple(view.candidates.keys)
+                self.witness(machine.site, self.number, pane, array.reshape(1, -1), None, names)
         return out

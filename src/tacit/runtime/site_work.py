@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.functions.goals import Top
+from tacit.functions.goals import SketchGoal, Top
 from tacit.language.shape import SAMPLE
 from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_table import SiteTable
@@ -171,7 +171,7 @@ def _told_by(work: Work) -> Iterator[None]:
 def _compute_sample(work: Work, batch: Batch) -> None:
     data, deltas = work.data, work.deltas
     keeper = data.keeper
-    if deltas is None or isinstance(data.plan.goal, Top):  # whose scores are compared as they are
+    if deltas is None or isinstance(data.plan.goal, Top | SketchGoal):  # which are compared as they are
         return
     times = deltas.t if isinstance(deltas, RowBlock) else deltas.sub * int(keeper.sub_us or 1)
     for begin_us in (keeper.open_from_us, work.start_us):

@@ -221,8 +221,12 @@ class WindowKeeper(ABC):
         lo, _, hi = self._range(pane)
         return self._rows_between(lo, hi)
 
-    def full_from(self) -> int | None:
-        """The first pane whose window is full: all of it lies after the start, or holds as many rows as it may."""
+    def full_from(self, window: Window | None = None) -> int | None:
+        """The first pane whose window is full: all of it lies after the start, or holds as many rows as it may.
+
+        Another window of the same panes may be asked about.
+        """
+        window = self.window if window is None else window
         if self._start_us is not None:
             begin, known_us = self._start_us // self.pane_us, self._start_us
         elif self._bare and self._begin is not None:  # all rows that ever came are known
@@ -231,11 +235,11 @@ class WindowKeeper(ABC):
             begin, known_us = self.first, (self.first + 1) * self.pane_us
         else:
             return None
-        if self._backfilled or self.window.kind == "all":
+        if self._backfilled or window.kind == "all":
             return begin
-        if self.window.kind == "time":
-            return -(-(known_us + int(self.window.duration_us or 0)) // self.pane_us) - 1
-        boundary = period_start(np.array([known_us - 1]), self.window.unit or "day", next_one=True)
+        if window.kind == "time":
+            return -(-(known_us + int(window.duration_us or 0)) // self.pane_us) - 1
+        boundary = period_start(np.array([known_us - 1]), window.unit or "day", next_one=True)
         return int(boundary[0]) // self.pane_us
 
     def settle(self, pane: int) -> None:

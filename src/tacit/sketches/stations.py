@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,13 @@ class CellStation:
         self.window, self.shape, self.seed = window, shape, seed
         self.sketch = EcmSketch(window=window, shape=shape, seed=seed)
         self._rows = row_words(seed, shape.depth)
+
+    @classmethod
+    def of(cls, sketch: EcmSketch) -> CellStation:
+        """The station of a sketch that was kept."""
+        station = cls(sketch.lineage.window, sketch.shape, seed=sketch.lineage.seed)
+        station.sketch = sketch
+        return station
 
     def take(self, words: WordArray, tick: int) -> None:
         """These keys (as words) came at this tick; by rows the tick does not matter, and their order does."""
@@ -70,6 +78,24 @@ class DigestStation:
         """These values came at this tick."""
         kept, weights = digest(values, np.ones(len(values)), self.points)
         self.put(tick, kept, weights)
+
+    def digest_of(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The digest of values with these weights."""
+        return digest(values, weights, self.points)
+
+    def state(self) -> list[Any]:
+        """All that it holds, as plain values."""
+        return [self.length, self.points, [[t, v.tolist(), w.tolist()] for t, v, w in self._digests]]
+
+    @classmethod
+    def of(cls, state: list[Any]) -> DigestStation:
+        """The station whose state this was."""
+        station = cls(int(state[0]), int(state[1]))
+        for tick, values, weights in state[2]:
+            station._digests.append(
+                (int(tick), np.array(values, dtype=np.float64), np.array(weights, dtype=np.float64))
+            )
+        return station
 
     def put(self, tick: int, values: FloatArray, weights: FloatArray) -> None:
         """A tick with this digest."""

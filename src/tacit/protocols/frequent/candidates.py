@@ -19,7 +19,11 @@ _TIDY = 64  # panes after which keys with few rows are forgotten
 
 
 class Candidates:
-    """Names, the cells of each, and what was told of it."""
+    """Names, the cells of each, and what was told of it.
+
+    ``places`` gives the cells of keys: for each key one flat place per row of the sketch. Before a site is told what it
+    is allowed, the floor is a small share of the threshold (``shares.UNTOLD``).
+    """
 
     def __init__(self, places: Callable[[Sequence[str]], IntArray], floor: float) -> None:
         self._places_of = places

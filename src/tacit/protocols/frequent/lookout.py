@@ -7,37 +7,27 @@ inside. All candidates are compared at once, so that what expires costs no searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tacit.protocols.claims import Claimant
 from tacit.protocols.frequent.candidates import Candidates
-from tacit.protocols.frequent.shares import OTHERS, UNTOLD, Terms
+from tacit.protocols.frequent.shares import OTHERS
 from tacit.protocols.messages import HeartbeatAnswer, Leave, Message
 from tacit.protocols.topk.messages import ALL, Challenge, Entries, Flag, Inquiry, Ranking, Showing, Shown, Sought
-from tacit.vocabulary import FloatArray, IntArray, ProtocolError
+from tacit.vocabulary import FloatArray, ProtocolError
 
 __all__ = ["Lookout"]
 
 
 class Lookout(Claimant[Challenge]):
-    """Pure machine: panes and messages in, messages out. Cells and names are durable, what was told is not.
-
-    ``places`` gives the cells of keys: for each key one flat place per row of the sketch.
-    """
+    """Pure machine: panes and messages in, messages out. Cells and names are durable, what was told is not."""
 
     def __init__(
-        self,
-        site: int,
-        terms: Terms,
-        places: Callable[[Sequence[str]], IntArray],
-        *,
-        history: int = 10_000,
-        begin: int = 0,
-        session: int = 0,
-    ) -> None:
-        self.candidates = Candidates(places, terms.most / UNTOLD)
+        self, site: int, candidates: Candidates, *, history: int = 10_000, begin: int = 0, session: int = 0
+    ) -> None:  # fmt: skip
+        self.candidates = candidates
         self._history = history
         self._cells: dict[int, FloatArray] = {}
         super().__init__(site, begin=begin, session=session)
@@ -47,7 +37,7 @@ class Lookout(Claimant[Challenge]):
         self._start_anew()
         self.candidates.forget_told()
 
-    def close_pane(self, pane: int, cells: FloatArray, seen: Sequence[str]) -> tuple[Message, ...]:
+    def close_pane(self, pane: int, cells: FloatArray, seen: Sequence[str] = ()) -> tuple[Message, ...]:
         """The pane is complete with these cells; of the keys that came in it these have counts of at least the floor.
 
         Panes are closed in order. After a gap (the site was away) older panes cannot be asked for any more.

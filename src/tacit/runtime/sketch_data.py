@@ -1,0 +1,323 @@
+"""What a live site keeps for its watches on sketches: one sketch of a key for all of them, fed pane by pane.
+
+Watches that count the same key of the same rows by the same panes share this, whatever they promise and however long
+their windows are: a *station* (sketches/stations.py) is made for the strictest accuracy and the longest window that was
+asked for when it was made, and every watch reads its own shape and window off it. A watch that asks for more than any
+station has gets a new one, which begins empty; stations that nobody reads go.
+
+Rows are summed by pane and key until their pane is closed; then they are in the sketch, and nothing else is kept of
+them. What is saved with every batch is the sketches as they are, the open panes, and the names of frequent keys. After
+a start the site holds its arrays of the last closed pane only: whoever needs an older one asks everyone anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.functions.goals import Frequent, Quantile, SketchGoal
+from tacit.language.plan import Every, WatchPlan, Window
+from tacit.language.recorded import live_plan
+from tacit.protocols.frequent.candidates import Candidates
+from tacit.protocols.frequent.shares import UNTOLD
+from tacit.protocols.gauges.making import SEED, points_of, shape_of, terms_of
+from tacit.runtime.blobs import Change, pack, pack_record, unpack, unpack_record
+from tacit.runtime.pane_windows import PaneKeeper
+from tacit.runtime.watch_data import WatchData
+from tacit.sketches.ecm import EcmSketch
+from tacit.sketches.hashing import fingerprints, places_of, row_words
+from tacit.sketches.parameters import Shape
+from tacit.sketches.stations import CellStation, DigestStation
+from tacit.sketches.window import LONGEST, SlidingWindow
+from tacit.vocabulary import FloatArray, IntArray, WordArray
+from tacit.vocabulary.batches import PaneDeltas, RowBlock
+from tacit.vocabulary.calendar import period_start
+from tacit.wire.control import Counts
+
+__all__ = ["ARRAYS", "SketchData", "View"]
+
+ARRAYS = 1_000
+"""Of so many panes that nobody settled a site keeps its arrays."""
+_DAY_US = 86_400_000_000
+_PERIODS_US = {"week": 7 * _DAY_US, "month": 31 * _DAY_US, "year": 366 * _DAY_US}
+
+
+class _Panes(PaneKeeper):
+    """Windows of one pane: what is in it can be had once it is closed, and is forgotten when it is settled."""
+
+    def __init__(self, every: Every) -> None:
+        super().__init__(Window("time", every, duration_us=every.duration_us), 2, sparse=True)
+
+    def contents(self, pane: int) -> tuple[IntArray, IntArray]:
+        """The groups of a closed pane, and how many rows of each."""
+        lo, _, hi = self._range(pane)
+        group, sums = self._log.entries(lo, hi)
+        return group.copy(), np.rint(sums[:, -1]).astype(np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """How one watch reads a station: its arrays by pane, and the names of its candidates."""
+
+    plan: WatchPlan
+    station: int
+    since: int | None  # the pane from which on its station, and its names, know all rows; None: from the first
+    shape: Shape | None = None
+    candidates: Candidates | None = None
+    arrays: dict[int, FloatArray] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> int:
+        """How many cells the watch sees."""
+        return 0 if self.shape is None else self.shape.depth * self.shape.width
+
+
+class SketchData(WatchData):
+    """Stations of a key, and the views of the watches on it."""
+
+    keeper: _Panes
+
+    def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
+        self._digests = isinstance(plan.goal, Quantile)
+        self._every_us = int(plan.window.every.duration_us or 1)
+        self._stations: dict[int, CellStation | DigestStation] = {}
+        self._begun: dict[int, int | None] = {}  # by station: the first pane that it has
+        self._views: dict[int, View] = {}
+        self._names: dict[int, dict[str, Any]] = {}  # as they were saved, by the numbers of watches
+        self._words: WordArray = np.zeros(0, dtype=np.uint64)  # by group
+        self._values: FloatArray = np.zeros(0)
+        self._fed: int | None = None
+        self._saved_at: int | None = None
+        super().__init__(plan, saved, kept=live_plan(plan))
+
+    def _make_keeper(self) -> _Panes:
+        return _Panes(self.kept.window.every)
+
+    # Views
+
+    def join(self, number: int, plan: WatchPlan) -> View:
+        """A watch comes to read: it gets a station that has all it needs, or a new one."""
+        if number in self._views:
+            return self._views[number]
+        goal = plan.goal
+        assert isinstance(goal, SketchGoal)
+        length = _length(plan.window)
+        shape = None if isinstance(goal, Quantile) else shape_of(goal)
+        station = next((at for at in self._stations if self._serves(at, goal, shape, length)), None)
+        if station is None:
+            station = self._add_station(goal, shape, length)
+        view = View(plan, station, self._begun[station], shape)
+        if isinstance(goal, Frequent):
+            view.candidates = self._candidates(number, goal, view)
+        self._views[number] = view
+        if self._fed is not None:
+            self._read(view, self._fed)
+        return view
+
+    def view(self, number: int) -> View:
+        """How this watch reads."""
+        return self._views[number]
+
+    def leave(self, numbers: Sequence[int]) -> None:
+        """Only these watches are left; stations that none of them reads go."""
+        self._views = {number: view for number, view in self._views.items() if number in numbers}
+        self._names = {number: names for number, names in self._names.items() if number in numbers}
+        used = {view.station for view in self._views.values()}
+        if self._views:
+            self._stations = {at: each for at, each in self._stations.items() if at in used}
+
+    def _serves(self, at: int, goal: SketchGoal, shape: Shape | None, length: int) -> bool:
+        station = self._stations[at]
+        if isinstance(station, DigestStation):
+            return isinstance(goal, Quantile) and station.points == points_of(goal) and station.length >= length
+        own = station.shape
+        assert shape is not None
+        wide = own.depth >= shape.depth and own.width >= shape.width and own.width % shape.width == 0
+        return wide and own.epsilon_window <= shape.epsilon_window and station.window.length >= length
+
+    def _add_station(self, goal: SketchGoal, shape: Shape | None, length: int) -> int:
+        """One for the strictest accuracy and the longest window of all that read, this one included."""
+        number = max(self._stations, default=-1) + 1
+        if isinstance(goal, Quantile):
+            self._stations[number] = DigestStation(length, points_of(goal))
+        else:
+            assert shape is not None
+            shapes = [shape, *(view.shape for view in self._views.values() if view.shape is not None)]
+            strictest = Shape(
+                min(each.epsilon_cells for each in shapes), min(each.epsilon_window for each in shapes),
+                min(each.delta_cells for each in shapes), 0.0,
+            )  # fmt: skip
+            longest = max([length, *(_length(view.plan.window) for view in self._views.values())])
+            self._stations[number] = CellStation(SlidingWindow(longest), strictest, seed=SEED)
+        self._begun[number] = None if self._fed is None else self._fed + 1
+        return number
+
+    def _candidates(self, number: int, goal: Frequent, view: View) -> Candidates:
+        """The names that were saved, if they are of use to the watch as it is now."""
+        assert view.shape is not None
+        terms, saved = terms_of(goal), self._names.get(number)
+        candidates = Candidates(partial(_places, view.shape), terms.most / UNTOLD)
+        if saved is not None and saved["most"] <= terms.most:
+            candidates.floor = max(candidates.floor, float(saved["floor"]))
+            candidates.note(saved["keys"])
+            view.since = saved["since"]
+        elif self._fed is not None:
+            view.since = self._fed + 1
+        return candidates
+
+    # Panes
+
+    def close(self, pane: int) -> None:
+        """A pane was closed: what is in it goes into the stations, and every view reads its array."""
+        group, rows = self.keeper.contents(pane)
+        self.panes += bool(len(group))
+        self._learn_keys()
+        self._feed(pane, group, rows)
+        names = self.keeper.keys
+        for view in self._views.values():
+            self._read(view, pane)
+            if view.candidates is not None and len(group) and view.shape is not None:
+                places = places_of(self._words[group], row_words(SEED, view.shape.depth), view.shape.width)
+                counts = view.arrays[pane][places].min(axis=1)
+                seen = group[counts >= view.candidates.floor].tolist()
+                view.candidates.note([names[each] for each in seen])
+
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
+        """History before the start."""
+        assert isinstance(deltas, PaneDeltas)
+        self.keeper.backfill(self._with_rows(deltas), until_us)
+        panes = deltas.sub * self.keeper.sub_us // self._every_us
+        words = fingerprints(list(deltas.keys), seed=SEED) if not self._digests else np.zeros(0, dtype=np.uint64)
+        values = _numbers(deltas.keys) if self._digests else np.zeros(0)
+        for pane in np.unique(panes[panes < until_us // self._every_us]).tolist():
+            here = panes == pane
+            self._put(pane, deltas.group[here], deltas.rows[here], words, values)
+
+    def _feed(self, pane: int, group: IntArray, rows: IntArray) -> None:
+        self._put(pane, group, rows, self._words, self._values)
+        self._fed = pane
+
+    def _put(self, pane: int, group: IntArray, rows: IntArray, words: WordArray, values: FloatArray) -> None:
+        for station in self._stations.values():
+            if isinstance(station, DigestStation):
+                kept, weights = station.digest_of(values[group], rows.astype(np.float64))
+                station.put(pane, kept, weights)
+            elif len(group):
+                keys, where = np.unique(words[group], return_inverse=True)
+                counts = np.bincount(where, weights=rows, minlength=len(keys)).astype(np.int64)
+                station.take_counts(keys, counts, pane)
+
+    def _read(self, view: View, pane: int) -> None:
+        station, length = self._stations[view.station], self._length_at(view.plan.window, pane)
+        if isinstance(station, DigestStation):
+            array = station.array(length, pane)
+        else:
+            assert view.shape is not None
+            array = station.cells(view.shape.depth, view.shape.width, length, pane)
+        view.arrays[pane] = array
+        oldest = max(pane - ARRAYS, -(1 << 62) if self.keeper.oldest is None else self.keeper.oldest - 1)
+        for old in [each for each in view.arrays if each < oldest]:
+            del view.arrays[old]
+
+    def _length_at(self, window: Window, pane: int) -> int | None:
+        if window.kind == "time":
+            return _length(window)
+        if window.kind != "since":
+            return None
+        end = (pane + 1) * self._every_us
+        begin = int(period_start(np.array([end - 1]), window.unit or "day")[0])
+        return max(1, pane + 1 - begin // self._every_us)
+
+    def _learn_keys(self) -> None:
+        known, keys = len(self._values if self._digests else self._words), self.keeper.keys
+        if len(keys) > known:
+            fresh = list(keys[known:])
+            if self._digests:
+                self._values = np.append(self._values, _numbers(fresh))
+            else:
+                self._words = np.append(self._words, fingerprints(fresh, seed=SEED))
+
+    def drop_groups(self) -> bool:
+        """Keys of which no row is open go; sketches have no names, so no machine has to begin anew."""
+        if self.keeper.drop_groups():
+            self._words, self._values = self._words[:0], self._values[:0]
+        return False
+
+    def counts_of(self, number: int) -> Counts:
+        """What was counted since this watch came; its window is full when its station has had all of it."""
+        counts = super().counts_of(number)
+        view = self._views.get(number)
+        if view is None:
+            return counts
+        full = self.keeper.full_from(view.plan.window)
+        if full is not None and view.since is not None and view.plan.window.kind == "time":
+            full = max(full, view.since + _length(view.plan.window) - 1)
+        return Counts(counts.events, counts.panes, counts.late, full, counts.no_time)
+
+    # What is saved
+
+    def changes(self) -> list[Change]:
+        """What is to be saved: the stations as they are, and names."""
+        changes = super().changes()
+        if self._fed is None or self._saved_at == self._fed:
+            return changes
+        head = {
+            "fed": self._fed,
+            "stations": [[at, self._begun[at], isinstance(each, DigestStation)] for at, each in self._stations.items()],
+            "names": [
+                [number, {"keys": view.candidates.keys, "floor": view.candidates.floor, "since": view.since,
+                          "most": terms_of(view.plan.goal).most}]
+                for number, view in self._views.items()
+                if view.candidates is not None and isinstance(view.plan.goal, Frequent)
+            ],
+        }  # fmt: skip
+        changes.append(Change("stations", pack_record(head)))
+        for at, station in self._stations.items():
+            if isinstance(station, DigestStation):
+                changes.append(Change(f"station/{at}", pack(json.dumps(station.state()).encode())))
+            else:
+                changes.append(Change(f"station/{at}", pack(station.sketch.to_bytes())))
+        self._saved_at = self._fed
+        return changes
+
+    def _restore(self, saved: dict[str, bytes]) -> None:
+        super()._restore(saved)
+        if "stations" not in saved:
+            return
+        head = unpack_record("stations", saved["stations"])
+        self._fed = self._saved_at = head["fed"]
+        for at, begun, digests in head["stations"]:
+            state = unpack(f"station/{at}", saved[f"station/{at}"])
+            self._begun[at] = begun
+            if digests:
+                self._stations[at] = DigestStation.of(json.loads(state))
+            else:
+                sketch = EcmSketch.from_bytes(state)
+                self._stations[at] = CellStation.of(sketch)
+        self._names = dict(head["names"])
+        if self._fed is not None:
+            self.keeper.settle(self._fed)
+
+
+def _length(window: Window) -> int:
+    """Panes of a window of time, or of the longest that a window of another kind can become."""
+    every = int(window.every.duration_us or 1)
+    if window.kind == "time":
+        return -(-int(window.duration_us or 1) // every)
+    if window.kind == "since":
+        return -(-_PERIODS_US.get(window.unit or "day", _DAY_US) // every)
+    return LONGEST
+
+
+def _places(shape: Shape, keys: Sequence[str]) -> IntArray:
+    return places_of(fingerprints(list(keys), seed=SEED), row_words(SEED, shape.depth), shape.width)
+
+
+def _numbers(keys: Sequence[str]) -> FloatArray:
+    """The values that are the keys of groups."""
+    return np.array([float(json.loads(key)[0]) for key in keys], dtype=np.float64)

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Top, Track
+from tacit.functions.goals import Comparison, SketchGoal, Top, Track
 from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, tracking_error, widened
 from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.runtime.answers import label_of, side_of
 from tacit.runtime.rank_judge import PublishedLists, true_lists
+from tacit.runtime.sketch_judge import published_of
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET, NOT_MET
@@ -93,6 +94,8 @@ class Judge:
         plan = parse_watch(text)
         if isinstance(plan.goal, Top):
             return self._judge_ranking(store, number, lineage, plan.name, plan.goal)
+        if isinstance(plan.goal, SketchGoal):
+            return self._judge_sketch(store, number, lineage, plan.name, plan.goal)
         shape = shape_of(plan, Measure(unpack(centres), unpack(units)), zone_kind(plan, protocol))
         said = _Said(store, lineage, shape, by_member=isinstance(plan.grouping, ByMember))
         wrong: list[str] = []
@@ -135,6 +138,23 @@ class Judge:
                      if rows is not None], goal.per,
                 )  # fmt: skip
                 wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, truth)]
+        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (name,)) or (0,)
+        return Verdict(name, judged, tuple(wrong), 0, alerts[0])
+
+    def _judge_sketch(self, store: Store, number: int, lineage: int, name: str, goal: SketchGoal) -> Verdict:
+        """Of a watch on sketches it is judged that it says what the sketches of all sites do."""
+        published, judged = published_of(store, lineage, goal), 0
+        wrong: list[str] = []
+        spans = store.all("SELECT first, last, state, roster FROM spans WHERE watch = ? ORDER BY first", (number,))
+        for first, last, state, roster in spans:
+            for pane in range(first, last + 1) if state in ("valid", "filling") else ():
+                held, sites = self._held[number].get(pane, {}), json.loads(roster)
+                if any(site not in held for site in sites):
+                    continue
+                judged += 1
+                arrays = np.concatenate([held[site][0] for site in sites])
+                names = [self._objects.get((number, site, pane), ()) for site in sites]
+                wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, arrays, names)]
         alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (name,)) or (0,)
         return Verdict(name, judged, tuple(wrong), 0, alerts[0])
 

@@ -230,7 +230,10 @@ class SiteWatch:
                 array = np.zeros(machine.gauge.size if isinstance(machine, Gauger) else size or view.cells)
             if array is None:
                 continue
-            out += machine.close_pane(pane, array)
+            if isinstance(machine, Lookout):  # which may have tidied up since they came
+                out += machine.close_pane(pane, array, view.seen.get(pane, ()))
+            else:
+                out += machine.close_pane(pane, array)
             if self.witness is not None:
                 names = () if view.candidates is None else tuple(view.candidates.keys)
                 self.witness(machine.site, self.number, pane, array.reshape(1, -1), None, names)

@@ -70,6 +70,7 @@ class View:
     shape: Shape | None = None
     candidates: Candidates | None = None
     arrays: dict[int, FloatArray] = field(default_factory=dict)
+    seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
 
     @property
     def cells(self) -> int:
@@ -185,7 +186,8 @@ class SketchData(WatchData):
                 places = places_of(self._words[group], row_words(SEED, view.shape.depth), view.shape.width)
                 counts = view.arrays[pane][places].min(axis=1)
                 seen = group[counts >= view.candidates.floor].tolist()
-                view.candidates.note([names[each] for each in seen])
+                view.seen[pane] = [names[each] for each in seen]
+                view.candidates.note(view.seen[pane])
 
     def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
         """History before the start."""
@@ -223,6 +225,7 @@ class SketchData(WatchData):
         oldest = max(pane - ARRAYS, -(1 << 62) if self.keeper.oldest is None else self.keeper.oldest - 1)
         for old in [each for each in view.arrays if each < oldest]:
             del view.arrays[old]
+            view.seen.pop(old, None)
 
     def _length_at(self, window: Window, pane: int) -> int | None:
         if window.kind == "time":

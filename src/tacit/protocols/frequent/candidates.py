@@ -6,7 +6,7 @@ its count has fallen below. Between those two there is nothing to say of it, for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -96,11 +96,14 @@ class Candidates:
         self._inside[:] = False
         self.default = np.inf
 
-    def tidy(self, cells: FloatArray) -> None:
-        """A pane was closed with these cells; now and then keys with few rows are forgotten."""
+    def tidy(self, held: Iterable[FloatArray]) -> None:
+        """A pane was closed; now and then keys are forgotten that have few rows in all panes that are held."""
         self._closed += 1
         if self._closed % _TIDY == 0:
-            self.keep((self.counts(cells) >= self.floor) | ~np.isnan(self._allowed))
+            needed = ~np.isnan(self._allowed)
+            for cells in held:
+                needed |= self.counts(cells) >= self.floor
+            self.keep(needed)
 
     def keep(self, kept: BoolArray) -> None:
         """Forget the others."""

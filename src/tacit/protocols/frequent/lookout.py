@@ -47,7 +47,7 @@ class Lookout(Claimant[Challenge]):
             self._cells.clear()
         self._cells[pane] = np.array(cells, dtype=np.float64).ravel()
         self.candidates.note(seen)
-        self.candidates.tidy(self._cells[pane])
+        self.candidates.tidy(self._cells.values())
         self.closed = pane
         while len(self._cells) > self._history:
             del self._cells[min(self._cells)]

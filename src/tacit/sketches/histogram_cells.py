@@ -24,6 +24,7 @@ from tacit.vocabulary import IntArray, WordArray
 __all__ = ["HistogramCells"]
 
 _SMALLEST_BUFFER = 128
+_MANY_CELLS = 2048  # more do not stay in a cache near enough for large buffers to pay
 
 
 class HistogramCells(BucketCells):
@@ -75,6 +76,8 @@ class HistogramCells(BucketCells):
         grow_histogram(self._ends, self._fill, self._gone)
 
     def _room(self) -> int:
+        if self.depth * self.width > _MANY_CELLS:
+            return 1 << (2 * self._keep + 3).bit_length()
         return max(_SMALLEST_BUFFER, 1 << (4 * self._keep + 7).bit_length())
 
     def _bounds(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:

@@ -98,8 +98,11 @@ class HistogramCells(BucketCells):
         return bool(sizes_histogram(totals, logs.offsets, self._keep, logs.sizes) == 0)
 
     def _raise_to(self, live: int) -> None:
-        while not fits(live, len(self._fill), self._keep):
-            self._grow()
+        levels = len(self._fill)
+        while not fits(live, levels, self._keep):
+            levels += 1
+        self._ends = np.zeros((levels, *self._ends.shape[1:]), dtype=np.int64)
+        self._fill = np.zeros((levels, self._fill.shape[1]), dtype=np.int64)
 
     def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
         build_histogram(

@@ -94,8 +94,10 @@ class WaveCells(BucketCells):
         return bool(sizes_wave(totals, logs.offsets, self._keep, logs.sizes) == 0)
 
     def _raise_to(self, live: int) -> None:
-        while live > (self._keep - 2) << (len(self._slots) - 1):
-            self._grow()
+        levels = len(self._slots)
+        while live > (self._keep - 2) << (levels - 1):
+            levels += 1
+        self._slots = np.empty((levels, *self._slots.shape[1:]), dtype=np.int64)
 
     def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
         build_wave(

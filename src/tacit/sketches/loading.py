@@ -16,8 +16,7 @@ from tacit.sketches.sketch import Sketch
 __all__ = ["load"]
 
 _ALL: tuple[type[Sketch], ...] = (
-    CountMin, DyadicCountMin, BloomFilter, ExponentialHistogram, DeterministicWave, RandomizedWave, EcmSketch,
-    DyadicEcm,
+    CountMin, DyadicCountMin, BloomFilter, ExponentialHistogram, DeterministicWave, RandomizedWave, EcmSketch, DyadicEcm
 )  # fmt: skip
 _KINDS = {each.KIND: each for each in _ALL}
 

@@ -6,6 +6,7 @@ sees. Time 0 is before all arrivals, and by rows the number of a row is its time
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,16 +69,16 @@ class Case:
         """By how much an answer may be off after so many levels of merging, except with probability delta."""
         raise NotImplementedError
 
-    def ask(self, sketch: Any, question: tuple[Any, ...]) -> float:
-        """What it answers."""
-        return float(sketch.estimate(*question))
+    def ask(self, sketch: Any, question: tuple[Any, ...], **at: int) -> float:
+        """What it answers; a window also for a later time."""
+        return float(sketch.estimate(*question, **at))
 
     def answers(self, sketch: Any) -> list[float]:
         """All that it answers."""
         return [self.ask(sketch, question) for question in self.questions()]
 
     def certain(self, sketch: Any, question: tuple[Any, ...]) -> tuple[float, float]:
-        """Between what the truth is always, without exception, when the sketch was not merged."""
+        """Between what the truth is always, without exception."""
         return 0.0, float("inf")
 
 
@@ -157,14 +158,14 @@ class Windowed(Case):
     def feed(self, sketch, stream):
         times, counts = [time for _, time, _ in stream], [count for _, _, count in stream]
         if self.by_rows:
-            sketch.update_many(counts=[min(count, 1) for count in counts])
+            sketch.update_many(counts=counts)
         else:
             sketch.update_many(times, counts)
 
     def feed_slowly(self, sketch, stream):
         for _, time, count in stream:
             if self.by_rows:
-                sketch.update(count=min(count, 1))
+                sketch.update(count=count)
             else:
                 sketch.update(time, count)
 
@@ -174,7 +175,7 @@ class Windowed(Case):
     def inside(self, stream, length):
         """The arrivals of the last part of the stream."""
         if self.by_rows:
-            return [(key, row, min(count, 1)) for row, (key, _, count) in enumerate(stream)][-length:]
+            return stream[-length:]
         now = max((time for _, time, _ in stream), default=0)
         return [arrival for arrival in stream if arrival[1] > now - length]
 
@@ -192,6 +193,54 @@ class Windowed(Case):
         if self.delta:
             return 0.0, float("inf")
         return sketch.lower_bound(*question), sketch.upper_bound(*question)
+
+
+class WindowedKeys(Windowed):
+    """Counts of keys of a sliding window: off by epsilon of all arrivals of the range at most, but for delta."""
+
+    def feed(self, sketch, stream):
+        keys, counts = [key for key, _, _ in stream], [count for _, _, count in stream]
+        sketch.update_many(keys, None if self.by_rows else [time for _, time, _ in stream], counts)
+
+    def feed_slowly(self, sketch, stream):
+        for key, time, count in stream:
+            sketch.update(key, None if self.by_rows else time, count)
+
+    def questions(self):
+        return [(key, length) for key in list(KEYS)[:6] for length in LENGTHS[1:]]
+
+    def truth(self, stream, question):
+        return sum(count for key, _, count in self.inside(stream, question[1]) if key == question[0])
+
+    def allowed(self, stream, question, levels):
+        window, cells = self.error(levels), self.epsilon / (1 + self.epsilon)
+        return max(window, (1 + window) * cells) * Windowed.truth(self, stream, question)
+
+    def certain(self, sketch, question):
+        return 0.0, float("inf") if self.sourced else sketch.upper_bound(*question)
+
+
+class WindowedRanges(WindowedKeys):
+    """Counts of ranges of keys of a sliding window: off by epsilon of all arrivals of the time, but for delta."""
+
+    def questions(self):
+        return [(lo, hi, length) for lo, hi in ((0, 0), (0, 3), (2, 9), (5, 200)) for length in LENGTHS[1:]]
+
+    def ask(self, sketch, question, **at):
+        return float(sketch.range_count(*question, **at))
+
+    def truth(self, stream, question):
+        lo, hi, length = question
+        return sum(count for key, _, count in self.inside(stream, length) if lo <= key <= hi)
+
+    def allowed(self, stream, question, levels):
+        start = math.sqrt(1 + self.epsilon) - 1
+        window = sketches.merged_error(start, levels)
+        return (window + (1 + window) * start) * Windowed.truth(self, stream, question)
+
+    def certain(self, sketch, question):
+        lo, hi, length = question
+        return 0.0, sketch.upper_bound(lo, length) if lo == hi else float("inf")
 
 
 def named(case: Case) -> str:
@@ -261,3 +310,57 @@ CASES: list[Case] = [
         merges=False,
     ),
 ]
+for counter, kind in (("histogram", sketches.ExponentialHistogram), ("wave", sketches.DeterministicWave)):
+    changes = {"window": OTHER, "epsilon": 0.25}
+    CASES += [
+        Windowed(counter, kind, {"window": TIME, "epsilon": 0.2}, changes, epsilon=0.2, lossless=False),
+        Windowed(f"{counter}_by_rows", kind, {"window": ROWS, "epsilon": 0.2}, changes, epsilon=0.2, merges=False),
+    ]
+for counter in ("histogram", "wave", "random_wave"):
+    options = {"epsilon": 0.4, "delta": 0.2, "counter": counter, "seed": 0}
+    changes = {
+        "window": OTHER,
+        "epsilon": 0.3,
+        "delta": 0.05,
+        "counter": "wave" if counter == "histogram" else "histogram",
+        "seed": 1,
+    }
+    for by, window in (("", TIME), ("_by_rows", ROWS)):
+        CASES.append(
+            WindowedKeys(
+                f"ecm_{counter}{by}",
+                sketches.EcmSketch,
+                options | {"window": window},
+                changes,
+                make_with="for_query",
+                epsilon=0.4,
+                delta=0.2,
+                merges=window is TIME,
+                lossless=counter == "random_wave",
+                sourced=counter == "random_wave",
+            )
+        )
+for counter, other in (("histogram", "wave"), ("wave", "histogram")):
+    CASES.append(
+        WindowedRanges(
+            f"dyadic_ecm_{counter}",
+            sketches.DyadicEcm,
+            {"window": TIME, "epsilon": 0.8, "delta": 0.3, "bits": 8, "seed": 0, "counter": counter},
+            {"window": OTHER, "epsilon": 0.5, "delta": 0.1, "bits": 9, "seed": 1, "counter": other},
+            make_with="for_query",
+            epsilon=0.8,
+            delta=0.3,
+            lossless=False,
+        )
+    )
+CASES.append(
+    WindowedRanges(
+        "dyadic_ecm_by_rows",
+        sketches.DyadicEcm,
+        {"window": ROWS, "epsilon": 0.8, "delta": 0.3, "bits": 8, "seed": 0},
+        make_with="for_query",
+        epsilon=0.8,
+        delta=0.3,
+        merges=False,
+    )
+)

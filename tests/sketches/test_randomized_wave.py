@@ -273,9 +273,7 @@ def test_wrong_updates_and_questions_are_refused():
     assert wave.now == 5
 
 
-def sealed(
-    header=(10, 0, 0), shares=(0.9, 0.5), clock=(7, 0, 3), cells=(0, 0, 3, 2), sizes=(2, 1), gaps=(1, 4, 10)
-):
+def sealed(header=(10, 0, 0), shares=(0.9, 0.5), clock=(7, 0, 3), cells=(0, 0, 3, 2), sizes=(2, 1), gaps=(1, 4, 10)):
     writer = Writer()
     writer.integers(*header)
     writer.floats(*shares)

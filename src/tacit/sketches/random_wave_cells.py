@@ -90,7 +90,7 @@ class RandomWaveCells(Cells):
             )
         self._source = check_seed(source)
         self._number = np.zeros(1, dtype=np.uint64)
-        self._make_rings(0)
+        self._make_rings(1)
 
     @property
     def source(self) -> int:
@@ -162,8 +162,8 @@ class RandomWaveCells(Cells):
         sizes = np.zeros(self._rings.shape[:2], dtype=np.int64)
         gaps = np.empty(collect(self._rings, self._ends, start, sizes, np.empty(0, dtype=np.uint64)), dtype=np.uint64)
         collect(self._rings, self._ends, start, sizes, gaps)
-        used = 1 + max(np.flatnonzero(sizes.any(axis=0)), default=-1)
-        writer.integers(self._source, self.levels, self.arrivals, int(used))
+        used = 1 + int(max(np.flatnonzero(sizes.any(axis=0)), default=0))
+        writer.integers(self._source, self.levels, self.arrivals, used)
         writer.words(np.ascontiguousarray(sizes[:, :used]).ravel().astype(np.uint64))
         writer.words(gaps)
 
@@ -171,7 +171,7 @@ class RandomWaveCells(Cells):
         """What ``write`` wrote at the same time."""
         source, levels, arrivals, used = reader.integers(4)
         sizes, gaps = reader.words(), reader.words()
-        if not (0 <= levels <= LONGEST and 0 <= arrivals <= LONGEST and 0 <= used <= LEVELS_MOST + 1):
+        if not (0 <= levels <= LONGEST and 0 <= arrivals <= LONGEST and 1 <= used <= LEVELS_MOST + 1):
             raise damaged("its levels are none")
         if len(sizes) != self.depth * self.width * used or (len(sizes) and int(sizes.max()) > self.capacity + 1):
             raise damaged("its levels are not what its shape says")

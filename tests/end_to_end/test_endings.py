@@ -118,7 +118,15 @@ def test_a_demo_ends_by_itself_and_says_what_it_saw(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=180)
     story = (tmp_path / "demo.log").read_text()
     assert process.returncode == 0, story
-    assert {watch["watch"] for watch in json.loads(out)["watches"]} == {"heat", "load", "failing", "devices", "worst"}
+    assert {watch["watch"] for watch in json.loads(out)["watches"]} == {
+        "heat",
+        "load",
+        "failing",
+        "devices",
+        "worst",
+        "often",
+        "evenness",
+    }
     assert {site["site"] for site in json.loads(out)["sites"]} == {"east", "north", "south", "west"}
     until(lambda: processes_of(tmp_path) == [], seconds=END_S, story=lambda: processes_of(tmp_path))
     assert list((tmp_path / "temporary").iterdir()) == []

@@ -31,3 +31,16 @@ CREATE WATCH worst AS
   WINDOW LAST 20 SECONDS EVERY 1 SECOND
   GROUP BY device
   ORDER BY failures DESC LIMIT 3 WITHIN 10 RANKED WITHIN 40;
+
+-- On sketches: which devices fail often, without anybody keeping a count of each of them?
+CREATE WATCH often AS
+  SELECT device, COUNT(*) AS failures FROM readings WHERE failed
+  WINDOW LAST 20 SECONDS EVERY 1 SECOND
+  GROUP BY device HAVING COUNT(*) > 150 MARGIN 30
+  SKETCH EPSILON 0.01 DELTA 0.01;
+
+-- And how unevenly readings fall on devices: the sum of the squared counts, to within 10 percent.
+CREATE WATCH evenness AS
+  SELECT SELF_JOIN_SIZE(device) AS squares FROM readings
+  WINDOW LAST 20 SECONDS EVERY 1 SECOND
+  TRACK squares WITHIN 10 PERCENT SKETCH EPSILON 0.05 DELTA 0.05;

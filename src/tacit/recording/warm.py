@@ -6,18 +6,23 @@ import numpy as np
 
 from tacit.functions.curvature import Curves
 from tacit.functions.expressions import Variable
-from tacit.functions.goals import Comparison, Top
+from tacit.functions.goals import Accuracy, Comparison, Frequent, InnerProduct, Quantile, SelfJoin, Top
 from tacit.functions.statistics import Statistic
 from tacit.language.plan import Every, WatchPlan, Window
 from tacit.protocols._kernels_keys import add_backwards, add_forwards, take_back
 from tacit.protocols.topk.key_table import KeyTable
 from tacit.recording.engine import Engine
 from tacit.recording.physical import physical_plan
+from tacit.recording.sketch_replay import replay_sketch
 from tacit.recording.stream import Recording
 from tacit.recording.topk_replay import replay_topk
 from tacit.recording.updates import updates_of
+from tacit.sketches import BloomFilter, CountMin, EcmSketch, SlidingWindow
+from tacit.sketches.parameters import Counter
 
 __all__ = ["warm_kernels"]
+
+COUNTERS: tuple[Counter, ...] = ("histogram", "wave", "random_wave")
 
 
 def warm_kernels() -> int:
@@ -36,6 +41,7 @@ def warm_kernels() -> int:
     outcomes = [Engine(physical, updates, protocol=protocol).run() for protocol in ("coordinator", "broadcast")]
     _warm_rankings()
     _warm_keys()
+    _warm_sketches()
     curves, point = Curves(mean), np.ones(2)
     curves.over(point, point)
     curves.values(point[None])
@@ -63,6 +69,38 @@ def _warm_keys() -> None:
     add_forwards(group, values, sums)
     add_backwards(group, values, sums, before)
     take_back(group, before, 0, sums)
+
+
+def _warm_sketches() -> None:
+    """Every kind of sketch, and a replay of every kind of watch on them."""
+    words, times = np.arange(40, dtype=np.uint64), np.arange(40)
+    window = SlidingWindow(10)
+    for counter in COUNTERS:
+        sketch, other = (EcmSketch.for_query(0.3, 0.3, window=window, counter=counter, source=k) for k in range(2))
+        sketch.update_words(words, times)
+        sketch.update_words(words, np.full(40, 40), np.full(40, 3))
+        merged = EcmSketch.from_bytes(sketch.to_bytes()).merge(other)
+        merged.estimate_many(["a", "b"])
+        merged.cells()
+    for plain in (CountMin(width=8, depth=2), CountMin(width=8, depth=2, conservative=True)):
+        plain.update_words(words)
+        plain.estimate_many(words)
+    bloom = BloomFilter.for_capacity(100)
+    bloom.update_many(words)
+    bloom.contains_many(words)
+    rows = 40
+    recording = Recording.from_arrays(
+        t=np.arange(rows) * 1_000_000, site=np.arange(rows) % 2, present=np.arange(rows) % 2,
+        group=np.arange(rows) % 3, groups=["a", "b", "c"],
+    )  # fmt: skip
+    goals = (
+        Frequent(3.0, 0.0, Accuracy(0.3, 0.3)), SelfJoin(0.3, Accuracy(0.3, 0.3)),
+        InnerProduct(0.3, Accuracy(0.3, 0.3)), Quantile(0.5, 0.3, Accuracy(0.3, 0.3)),
+    )  # fmt: skip
+    for goal in goals:
+        frame = Window("time", Every(duration_us=1_000_000), duration_us=5_000_000)
+        plan = WatchPlan("warm", "", "t", (("f", Variable(0)),), goal, (), (), (), frame)
+        replay_sketch(plan, recording, step="pane", verify=True)
 
 
 if __name__ == "__main__":

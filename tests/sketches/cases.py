@@ -61,6 +61,26 @@ class Case:
         """What is asked: arguments of ``estimate``."""
         raise NotImplementedError
 
+    def wrong(self) -> list[Any]:
+        """Arrivals that it refuses."""
+        return [
+            (1, 5, -1),
+            (1, 5, 0.5),
+            (1, 5, 2**63),
+            (1, 5, None),
+            (1, 5, "2"),
+            *self.wrong_keys(),
+            *self.wrong_times(),
+        ]
+
+    def wrong_keys(self) -> list[Any]:
+        """Arrivals of what is no key."""
+        return [(None, 5, 1), (1.5, 5, 1), (2**64, 5, 1), ((1, 2), 5, 1)]
+
+    def wrong_times(self) -> list[Any]:
+        """Arrivals at what is no time."""
+        return []
+
     def truth(self, stream: list[Arrival], question: tuple[Any, ...]) -> float:
         """The right answer."""
         raise NotImplementedError
@@ -108,6 +128,9 @@ class Keyed(Case):
 class Ranged(Keyed):
     """Counts of ranges of keys of the whole stream: never too low."""
 
+    def wrong_keys(self):
+        return [*super().wrong_keys(), (-1, 5, 1), (256, 5, 1), ("a", 5, 1)]
+
     def questions(self):
         return [(lo, hi) for lo in KEYS for hi in (lo, lo + 3, 200)]
 
@@ -123,6 +146,9 @@ class Ranged(Keyed):
 
 class Member(Case):
     """Whether a key came: never wrong when it says no."""
+
+    def wrong(self):
+        return self.wrong_keys()
 
     def feed(self, sketch, stream):
         sketch.update_many([key for key, _, count in stream if count])
@@ -150,6 +176,12 @@ class Member(Case):
 
 class Windowed(Case):
     """Counts of a sliding window: within epsilon of the truth, either way."""
+
+    def wrong_keys(self):
+        return []
+
+    def wrong_times(self):
+        return [] if self.by_rows else [(1, time, 1) for time in (None, 1.5, "5", 2**60 + 1, -(2**61), 2**70)]
 
     @property
     def by_rows(self) -> bool:
@@ -198,6 +230,9 @@ class Windowed(Case):
 class WindowedKeys(Windowed):
     """Counts of keys of a sliding window: off by epsilon of all arrivals of the range at most, but for delta."""
 
+    def wrong_keys(self):
+        return Case.wrong_keys(self)
+
     def feed(self, sketch, stream):
         keys, counts = [key for key, _, _ in stream], [count for _, _, count in stream]
         sketch.update_many(keys, None if self.by_rows else [time for _, time, _ in stream], counts)
@@ -222,6 +257,9 @@ class WindowedKeys(Windowed):
 
 class WindowedRanges(WindowedKeys):
     """Counts of ranges of keys of a sliding window: off by epsilon of all arrivals of the time, but for delta."""
+
+    def wrong_keys(self):
+        return [*super().wrong_keys(), (-1, 5, 1), (256, 5, 1), ("a", 5, 1)]
 
     def questions(self):
         return [(lo, hi, length) for lo, hi in ((0, 0), (0, 3), (2, 9), (5, 200)) for length in LENGTHS[1:]]

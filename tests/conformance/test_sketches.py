@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tacit import sketches
 from tacit.sketches.serial import FORMAT
 from tacit.vocabulary import DataError, LineageMismatch, MergeError, OptionError
-from tests.sketches.cases import CASES, KEYS, named
+from tests.sketches.case_kinds import KEYS, named
+from tests.sketches.cases import CASES
 from tests.sketches.chance import assert_rare
 
 every = pytest.mark.parametrize("case", CASES, ids=named)

@@ -5,30 +5,45 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tacit.functions.goals import Frequent, Quantile, SelfJoin
+from tacit.functions.goals import Frequent, InnerProduct, Quantile, SelfJoin
 from tacit.language import parse_watch
 from tacit.language.plan import WatchPlan
-from tacit.language.recorded import live_plan, recorded_plans
+from tacit.language.recorded import live_plan, recorded_plans, side_plans
+from tacit.recording.sides import join_sides
 from tacit.recording.sketch_replay import replay_sketch
-from tests.runtime.live import Live, batches_of
+from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
 
 SITES = ("s0", "s1", "s2", "s3")
-COLUMNS = {"k": "string", "x": "bigint", "y": "bigint"}
+COLUMNS = {"k": "string", "j": "string", "x": "bigint", "y": "bigint"}
 GOALS = {
     "frequent": "SELECT k, COUNT(*) AS n FROM d {window} GROUP BY k HAVING COUNT(*) > 20 MARGIN 4 SKETCH EPSILON 0.05",
     "where": "SELECT k, COUNT(*) AS n FROM d WHERE y > 2 {window} GROUP BY k HAVING COUNT(*) > 5 SKETCH EPSILON 0.1",
     "self_join": "SELECT SELF_JOIN_SIZE(k) AS f FROM d {window} TRACK f WITHIN 20 PERCENT SKETCH EPSILON 0.2 DELTA 0.2",
+    "product": "SELECT INNER_PRODUCT(k, j) AS p FROM d {window} TRACK p WITHIN 25 PERCENT SKETCH EPSILON 0.3 DELTA 0.2",
     "quantile": "SELECT QUANTILE(x, 0.8) AS q FROM d {window} TRACK q WITHIN 5 PERCENT SKETCH EPSILON 0.05",
 }
 WINDOWS = (
     "WINDOW LAST 60 SECONDS EVERY 5 SECONDS", "WINDOW LAST 90 SECONDS EVERY 6 SECONDS",
     "WINDOW SINCE START OF MINUTE EVERY 5 SECONDS", "",
 )  # fmt: skip
+
+
+class Batch:
+    """The same rows by each of the keys that a watch counts."""
+
+    def __init__(self, by_key: dict[Any, RecordedBatch]) -> None:
+        self._by_key = by_key
+        first = next(iter(by_key.values()))
+        self.rows, self.no_time, self.max_time = first.rows, first.no_time, first.max_time
+
+    def pane_outcomes(self, wanted):
+        return [self._by_key[each[0].grouping].pane_outcomes([each])[0] for each in wanted]
 
 
 class Story:
@@ -43,20 +58,24 @@ class Story:
         t = np.sort(rng.integers(0, seconds, n)).astype(np.int64) * 1_000_000
         columns = {
             "k": [f"k{each}" for each in (rng.zipf(1.5, n) + np.arange(n) // 400) % 17],
+            "j": [f"k{each}" for each in (rng.zipf(1.7, n) + 1) % 17],
             "x": (rng.integers(0, 200, n) + np.arange(n) // 20).tolist(),
             "y": rng.integers(1, 9, n).tolist(),
         }
         owners = rng.choice(len(SITES), n, p=rng.dirichlet(np.ones(len(SITES)))).astype(np.int32)
-        self.recording = recorded(recorded_plans(self.plan)[0], t, owners, columns, SITES)
-        rows = recorded(live_plan(self.plan), t, owners, columns, SITES)
+        parts = [recorded(each, t, owners, columns, SITES) for each in recorded_plans(self.plan)]
+        self.recording = parts[0] if len(parts) == 1 else join_sides(*parts)
+        rows = [recorded(live_plan(side), t, owners, columns, SITES) for side in side_plans(self.plan)]
         self.live = live = Live(folder, SITES, "d", COLUMNS)
         live.ask(self.sentence)
         self.pane = pane = live.coordinator.watches[1].pane_us
-        end = (int(rows.t[-1]) // pane + 1) * pane
+        end = (int(rows[0].t[-1]) // pane + 1) * pane
         queues = {}
         for k, name in enumerate(SITES):
             cuts = np.sort(rng.integers(0, n // 2 + 1, int(rng.integers(12)))).tolist()
-            queues[name] = batches_of(rows, k, cuts, end)
+            batches = zip(*(batches_of(each, k, cuts, end) for each in rows), strict=True)
+            keys = [live_plan(side).grouping for side in side_plans(self.plan)]
+            queues[name] = [Batch(dict(zip(keys, some, strict=True))) for some in batches]
         while waiting := [name for name, queue in queues.items() if queue]:
             name = str(rng.choice(waiting))
             live.batch(name, queues[name].pop(0))
@@ -121,9 +140,13 @@ class Story:
 
     def _wrong_value(self, rows: np.ndarray, said: float) -> list[str]:
         goal = self.plan.goal
-        if isinstance(goal, SelfJoin):
-            counts = np.bincount(self.recording.group[rows])
-            truth, slop = float((counts**2).sum()), goal.accuracy.epsilon * len(rows) ** 2
+        if isinstance(goal, SelfJoin | InnerProduct):
+            counts = [np.bincount(self.recording.group[rows], minlength=64)] * 2
+            if isinstance(goal, InnerProduct):
+                second = self.recording.present[rows, 0] > 0.5
+                counts = [np.bincount(self.recording.group[rows[side]], minlength=64) for side in (~second, second)]
+            truth = float((counts[0] * counts[1]).sum())
+            slop = goal.accuracy.epsilon * float(counts[0].sum()) * float(counts[1].sum())
             return [] if abs(said - truth) <= goal.within * (truth + slop) + slop else [f"said {said}, is {truth}"]
         assert isinstance(goal, Quantile)
         values, off = self.recording.present[rows, 0], goal.within + goal.accuracy.epsilon + 1e-9

@@ -12,7 +12,7 @@ from tacit.functions.goals import Quantile, SketchGoal
 from tacit.functions.statistics import Statistic
 from tacit.language.plan import ByKey, SketchKey, WatchPlan
 
-__all__ = ["live_plan", "recorded_plans"]
+__all__ = ["live_plan", "recorded_plans", "side_plans"]
 
 _ROWS = Statistic("count(*)", "1", nonnegative=True, count=True)
 
@@ -22,6 +22,13 @@ def recorded_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
     if not isinstance(plan.goal, SketchGoal):
         return (plan,)
     return tuple(_recorded(plan, key) for key in plan.keys)
+
+
+def side_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
+    """The watch itself, or of an inner product one for each side, with the side's key and table."""
+    if len(plan.arguments) < 2:
+        return (plan,)
+    return tuple(replace(plan, arguments=(key,), table=key.table, where=key.where) for key in plan.arguments)
 
 
 def live_plan(plan: WatchPlan) -> WatchPlan:

@@ -93,7 +93,7 @@ class Coordinator:
         self._restore(now)
         for watch in self._running():
             if watch.settlement is not None:  # one that had not begun waits for all that it waited for
-                have = {site.number for site in self.sites.with_table(watch.plan.table)}
+                have = {site.number for site in self.sites.with_any(watch.plan.tables)}
                 watch.settlement.expect(max(1, len(have | self.waited_for(watch))))
 
     # Sites
@@ -118,7 +118,7 @@ class Coordinator:
         ]
         for watch in self._running():
             watch.link_up(number)
-            if watch.plan.table in tables:
+            if not tables.keys().isdisjoint(watch.plan.tables):
                 out.append((number, watch.number, watch.install()))
         return number, out
 
@@ -181,7 +181,7 @@ class Coordinator:
             online: Collection[int] = ()
             if watch.settlement is None:  # who is waited for matters before it has begun
                 expected = self.waited_for(watch)
-                online = [each.number for each in self.sites.with_table(watch.plan.table) if each.online]
+                online = [each.number for each in self.sites.with_any(watch.plan.tables) if each.online]
             try:
                 out += spoken(watch, watch.tick, now, expected, online)
             except ProtocolError as error:  # there is no stream to blame
@@ -190,7 +190,7 @@ class Coordinator:
 
     def waited_for(self, watch: KeptWatch) -> set[int]:
         """The sites that its start waits for."""
-        return self.sites.waited_for(watch.plan.table)
+        return self.sites.waited_for(watch.plan.tables)
 
     def ledger_writes(self) -> list[Write]:
         """The totals that changed since the last time, to be stored now and then."""
@@ -300,8 +300,9 @@ class Coordinator:
             self._next_number(), plan, protocol=protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
         note = None
-        if not self.sites.with_table(plan.table):
-            note = f"no site has a table named {plan.table} yet; the watch starts when one comes"
+        if not self.sites.with_any(plan.tables):
+            names = " or ".join(plan.tables)
+            note = f"no site has a table named {names} yet; the watch starts when one comes"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
 
     def _again(
@@ -339,7 +340,7 @@ class Coordinator:
         for site in self.sites.online():
             watch.link_up(site.number)
             out.append(self._watch_set(site.number))
-            if watch.plan.table in site.tables:
+            if not site.tables.keys().isdisjoint(watch.plan.tables):
                 out.append((site.number, watch.number, watch.install()))
         return out
 

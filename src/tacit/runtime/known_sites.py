@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tacit.runtime.store import Write
@@ -73,14 +73,14 @@ class KnownSites(Mapping[int, KnownSite]):
         """Those that are linked up."""
         return [site for site in self._sites.values() if site.online]
 
-    def with_table(self, table: str) -> list[KnownSite]:
-        """Those that have a table of this name, as far as they ever said."""
-        return [site for site in self._sites.values() if table in site.tables]
+    def with_any(self, tables: Collection[str]) -> list[KnownSite]:
+        """Those that have one of these tables, as far as they ever said."""
+        return [site for site in self._sites.values() if not site.tables.keys().isdisjoint(tables)]
 
-    def waited_for(self, table: str) -> set[int]:
-        """The sites that a start waits for: those that are expected and may have the table, and those that have it."""
-        have = {site.number for site in self.with_table(table) if site.online}
-        may = {n for n in self._expected if not (tables := self._sites[n].tables) or table in tables}
+    def waited_for(self, tables: Collection[str]) -> set[int]:
+        """The sites that a start waits for: those that are expected and may have a table, and those that have one."""
+        have = {site.number for site in self.with_any(tables) if site.online}
+        may = {n for n in self._expected if not (own := self._sites[n].tables) or not own.keys().isdisjoint(tables)}
         return have | may
 
     def take_writes(self) -> list[Write]:

@@ -69,11 +69,6 @@ def check_live(plan: WatchPlan) -> None:
         raise SentenceError(
             f"{plan.name} is kept on sketches, whose live windows are of time", hint="write WINDOW LAST 15 MINUTES"
         )
-    if len(plan.keys) > 1:
-        raise SentenceError(
-            f"{plan.name} needs two sketches, which a live watch does not keep yet",
-            hint="replay it, or watch SELF_JOIN_SIZE of one table",
-        )
 
 
 class _Stage:
@@ -137,12 +132,12 @@ class _Stage:
             raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
         check_live(plan)
         for site, tables in self._tables.items():
-            if plan.table in tables:
+            for table in [each for each in plan.tables if each in tables]:
                 try:
-                    check_columns(plan, tables[plan.table])
+                    check_columns(plan, tables[table], table=table)
                 except SentenceError as error:
                     raise SentenceError(
-                        f"{error}; the table {plan.table} of site {site} is meant: if that site is gone for good,"
+                        f"{error}; the table {table} of site {site} is meant: if that site is gone for good,"
                         f" DROP SITE {site}"
                     ) from None
         self._watches[plan.name.casefold()] = plan, "running"

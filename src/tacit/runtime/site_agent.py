@@ -153,9 +153,10 @@ class SiteAgent:
 
     def _follow(self, watch: SiteWatch, closed: int) -> None:
         """Some site has closed this pane of the watch."""
-        table = self.tables[watch.plan.table]
         reached = (closed + 1) * watch.data.keeper.pane_us
-        table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
+        for data in watch.kept:
+            table = self.tables[data.plan.table]
+            table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
 
     def _hear(self, watch: SiteWatch, message: Message) -> None:
         machine = watch.machine
@@ -169,7 +170,8 @@ class SiteAgent:
         if machine.version > version and claims_more(machine, message):
             self._claims.append(watch)
         if isinstance(message, HeartbeatAnswer):
-            self._book.settle(watch.data)
+            for data in watch.kept:
+                self._book.settle(data)
 
     def _claim(self) -> None:
         """Say at once what a new zone lets us claim: the next heartbeat may be a second away, and all wait for it."""
@@ -321,7 +323,7 @@ class SiteAgent:
         for data in here:
             data.saved()
         for watch in list(self.watches.values()):
-            if watch.machine is not None and watch.data.key in moved:
+            if watch.machine is not None and any(data.key in moved for data in watch.kept):
                 self._catch_up(watch)
         for data in here:
             self._drop_groups(data)
@@ -368,7 +370,7 @@ class SiteAgent:
         beats: list[tuple[int, Heartbeat]] = []
         counted: list[tuple[int, Counts]] = []
         for watch in self.watches.values():
-            if table is not None and watch.plan.table != table:
+            if table is not None and table not in watch.plan.tables:
                 continue
             if watch.machine is None:
                 self._offer(watch)
@@ -388,17 +390,16 @@ class SiteAgent:
     def _offer(self, watch: SiteWatch) -> None:
         if self.number is None or not self._speech.up or watch.machine is not None or watch.install.paused:
             return
-        keeper = watch.data.keeper
-        closed = NEVER if keeper.closed is None else keeper.closed
-        complete = closed > NEVER and (keeper.first is None or closed >= keeper.first)  # then nothing is to be added
-        mark = (keeper.first, complete, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
+        closed, first = NEVER if watch.closed is None else watch.closed, watch.first
+        complete = closed > NEVER and (first is None or closed >= first)  # then nothing is to be added
+        mark = (first, complete, None if watch.data.sample is None else watch.data.sample.keys.tobytes())
         if watch.offered != mark:
             watch.offered = mark
-            self._speech.put(watch.number, Offer(self.number, keeper.first, closed, "", watch.data.offered()))
+            self._speech.put(watch.number, Offer(self.number, first, closed, "", watch.data.offered()))
 
     def _counts(self, watch: SiteWatch) -> Counts | None:
         """What the watch has seen, unless that was said."""
-        counts = watch.data.counts_of(watch.number)
+        counts = watch.counts()
         if not self._speech.up or watch.counted == counts:
             return None
         watch.counted = counts

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.language.plan import WatchPlan
+from tacit.language.recorded import side_plans
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.protocols.claims import Claimant
@@ -37,7 +38,7 @@ class Book:
         self.problems: dict[int, str] = {}
         self.data: dict[str, WatchData] = {}
         self._installs: dict[int, Install] = {}
-        self._keys: dict[int, str] = {}  # of the windows that a watch needs, also of one that is a problem
+        self._keys: dict[int, tuple[str, ...]] = {}  # of the windows that a watch needs, also of one that is a problem
         self._ended: dict[str, int] = {}  # numbers by name, of watches that ended since the last batch
         self._given_up: set[int] = set()  # problems that came with the rows
         for number, envelope, settled in store.watches():
@@ -46,7 +47,7 @@ class Book:
             self._take(number, message, restore=True)
             if number in self.watches:
                 self.watches[number].settled = settled
-        used = {scope_of(key) for key in self._keys.values()}
+        used = {scope_of(key) for keys in self._keys.values() for key in keys}
         store.forget((), [scope for scope in store.scopes("data:") if scope not in used])
 
     def serve(self, life: str) -> None:
@@ -73,7 +74,8 @@ class Book:
             and known.measure is not None
             and not _measured_alike(known, install)
         ):
-            self.watches[number].data.bases.pop(number, None)  # another watch, of a coordinator that was reset
+            for data in self.watches[number].kept:
+                data.bases.pop(number, None)  # another watch, of a coordinator that was reset
         self._take(number, install)
         return True
 
@@ -89,24 +91,33 @@ class Book:
         try:
             before = self.watches.pop(number, None)
             plan = parse_watch(install.text)
-            for table in plan.tables:
-                if table not in self.tables:
-                    raise OptionError(f"this site has no table named {table}")
+            here = [table for table in plan.tables if table in self.tables]
+            if not here:
+                raise OptionError(f"this site has no table named {' or '.join(plan.tables)}")
+            for table in here:
                 check_columns(plan, self.tables[table].columns, table=table)
-            self._keys[number] = key = data_key(plan)
-            if key not in self.data:  # watches that need the same windows share them
-                self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
-            self._count_from(number, install, self.data[key])
-            data = self.data[key]
-            if isinstance(data, SketchData):
-                data.join(number, plan)
-            watch = SiteWatch(number, install, plan, data, witness=self.witness)
+            sides = side_plans(plan)
+            self._keys[number] = tuple(data_key(side) for side in sides if side.table in here)
+            parts = [self._part(number, install, side, restore) if side.table in here else None for side in sides]
+            data = next(part for part in parts if part is not None)
+            watch = SiteWatch(number, install, plan, data, tuple(parts), witness=self.witness)
             if before is not None:
                 watch.settled = before.settled
             self.watches[number] = watch
         except TacitError as error:
             self.problems[number] = str(error)
             _log.error("watch %s cannot be kept at this site: %s", install.name, error)
+
+    def _part(self, number: int, install: Install, plan: WatchPlan, restore: bool) -> WatchData:
+        """The windows or the sketches that a watch, or one side of it, needs; watches that need the same share them."""
+        key = data_key(plan)
+        if key not in self.data:
+            self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
+        data = self.data[key]
+        self._count_from(number, install, data)
+        if isinstance(data, SketchData):
+            data.join(number, plan)
+        return data
 
     def _count_from(self, number: int, install: Install, data: WatchData) -> None:
         """A watch counts what comes after it; one that was altered goes on counting under its new number."""
@@ -140,7 +151,7 @@ class Book:
     def forget_data(self) -> None:
         """Windows that no watch needs go."""
         self._ended.clear()
-        used = {watch.data.key for watch in self.watches.values()}
+        used = {data.key for watch in self.watches.values() for data in watch.kept}
         gone = [data for key, data in self.data.items() if key not in used]
         for data in gone:
             del self.data[data.key]
@@ -148,14 +159,14 @@ class Book:
         for data in self.data.values():
             data.bases = {number: base for number, base in data.bases.items() if number in self._installs}
             if isinstance(data, SketchData):
-                data.leave([number for number, watch in self.watches.items() if watch.data is data])
+                data.leave([number for number, watch in self.watches.items() if data in watch.kept])
 
     def give_up(self, data: WatchData, why: str) -> list[int]:
         """These windows lack rows that could not be computed: their watches are problems, until the site starts again.
 
         Nothing more is said of such a watch, so that its lease runs out: its answer must not pass for that of all rows.
         """
-        numbers = [number for number, watch in self.watches.items() if watch.data is data]
+        numbers = [number for number, watch in self.watches.items() if data in watch.kept]
         for number in numbers:
             self.give_up_one(number, why)
         del self.data[data.key]
@@ -175,11 +186,11 @@ class Book:
 
     def machines(self, data: WatchData) -> list[Claimant[Any] | None]:
         """The machines of the watches on these windows that are not paused; None for one that has not begun."""
-        return [each.machine for each in self.watches.values() if each.data is data and not each.install.paused]
+        return [each.machine for each in self.watches.values() if data in each.kept and not each.install.paused]
 
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""
-        watches = [watch for watch in self.watches.values() if watch.data is data]
+        watches = [watch for watch in self.watches.values() if data in watch.kept]
         return bool(watches) and all(watch.install.measure is not None for watch in watches)
 
     def settle(self, data: WatchData) -> None:
@@ -187,7 +198,7 @@ class Book:
         keeper = data.keeper
         if keeper.closed is None:
             return
-        sharing = [each for each in self.watches.values() if each.data is data and not each.install.paused]
+        sharing = [each for each in self.watches.values() if data in each.kept and not each.install.paused]
         oldest = keeper.closed - HISTORY
         if all(each.machine is not None for each in sharing):
             settled = [each.machine.settled for each in sharing if each.machine is not None]

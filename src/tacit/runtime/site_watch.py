@@ -23,13 +23,13 @@ from tacit.runtime.numbering import Numbering
 from tacit.runtime.rank_steps import RankFeed
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.resolvers import expiry_of
-from tacit.runtime.sketch_data import ARRAYS, SketchData
+from tacit.runtime.sketch_data import ARRAYS, SketchData, View
 from tacit.runtime.watch_data import WatchData, data_key, scope_of
 from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.batches import LARGEST
 from tacit.vocabulary.calendar import iso_time
-from tacit.wire.control import Install
+from tacit.wire.control import Counts, Install
 
 __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "data_of", "scope_of"]
 
@@ -53,6 +53,7 @@ class SiteWatch:
     install: Install
     plan: WatchPlan
     data: WatchData
+    sides: tuple[WatchData | None, ...] = ()  # of an inner product both; None: the site has no such table
     settled: int | None = None
     shape: Shape | None = None
     machine: Site | Challenger | Nominator | Gauger | Lookout | None = None
@@ -65,6 +66,32 @@ class SiteWatch:
     witness: Witness | None = None
     announced: int = 0  # how many of the data's groups were said on this link to be there
     repeats: Repeats = field(default_factory=Repeats)
+
+    @property
+    def kept(self) -> tuple[WatchData, ...]:
+        """The windows or sketches that it needs: one, or those of both sides."""
+        return tuple(dict.fromkeys(side for side in self.sides if side is not None)) or (self.data,)
+
+    @property
+    def closed(self) -> int | None:
+        """The last pane that is closed in all that it needs."""
+        closed = [data.keeper.closed for data in self.kept]
+        return None if None in closed else min(each for each in closed if each is not None)
+
+    @property
+    def first(self) -> int | None:
+        """The pane of the first row."""
+        return min((data.keeper.first for data in self.kept if data.keeper.first is not None), default=None)
+
+    def counts(self) -> Counts:
+        """What was counted since the watch came, of both sides together."""
+        found = [data.counts_of(self.number) for data in self.kept]
+        full = [each.full_from for each in found]
+        whole = None if None in full else max(each for each in full if each is not None)
+        events, panes, late, no_time = (
+            sum(getattr(each, name) for each in found) for name in ("events", "panes", "late", "no_time")
+        )
+        return Counts(events, panes, late, whole, no_time)
 
     @property
     def grouped(self) -> bool:
@@ -82,10 +109,11 @@ class SiteWatch:
         if install.measure is None or install.begin is None or install.paused:
             return
         begin = install.begin if self.settled is None else max(install.begin, self.settled)
-        if keeper.started_at is not None:
-            begin = max(begin, keeper.started_at)
-        if keeper.oldest is not None and keeper.oldest > (keeper.begin or 0):
-            begin = max(begin, keeper.oldest)  # older ones were settled and forgotten
+        for each in (data.keeper for data in self.kept):
+            if each.started_at is not None:
+                begin = max(begin, each.started_at)
+            if each.oldest is not None and each.oldest > (each.begin or 0):
+                begin = max(begin, each.oldest)  # older ones were settled and forgotten
         self.announced = 0
         self.repeats.forget()
         if isinstance(self.data, SketchData):
@@ -116,7 +144,7 @@ class SiteWatch:
     def _sketch_machine(self, site: int, data: SketchData, begin: int, session: int) -> Gauger | Lookout:
         goal = self.plan.goal
         assert isinstance(goal, SketchGoal)
-        view = data.join(self.number, self.plan)
+        view = data.view(self.number)
         if view.candidates is not None:
             view.candidates.forget_told()
             return Lookout(site, view.candidates, history=ARRAYS, begin=begin, session=session)
@@ -218,18 +246,16 @@ class SiteWatch:
 
     def _catch_up_arrays(self, machine: Gauger | Lookout) -> list[Message]:
         """``catch_up`` of a watch on sketches, which has an array for every pane."""
-        data = self.data
-        assert isinstance(data, SketchData)
-        keeper, view = data.keeper, data.view(self.number)
-        assert keeper.closed is not None
+        closed = self.closed
+        if closed is None:
+            return []
         out: list[Message] = []
-        size = next((len(array) for array in view.arrays.values()), None)
-        for pane in range(max(machine.closed, keeper.closed - ARRAYS) + 1, keeper.closed + 1):
-            array = view.arrays.get(pane)
-            if array is None and (keeper.begin is None or pane < keeper.begin):  # before its first row it held nothing
-                array = np.zeros(machine.gauge.size if isinstance(machine, Gauger) else size or view.cells)
-            if array is None:
+        for pane in range(max(machine.closed, closed - ARRAYS) + 1, closed + 1):
+            parts = [self._array(side, pane) for side in self.sides or (self.data,)]
+            if any(part is None for part in parts):
                 continue
+            array = np.concatenate([part for part in parts if part is not None])
+            view = self._view
             if isinstance(machine, Lookout):  # which may have tidied up since they came
                 out += machine.close_pane(pane, array, view.seen.get(pane, ()))
             else:
@@ -238,3 +264,19 @@ class SiteWatch:
                 names = () if view.candidates is None else tuple(view.candidates.keys)
                 self.witness(machine.site, self.number, pane, array.reshape(1, -1), None, names)
         return out
+
+    @property
+    def _view(self) -> View:
+        assert isinstance(self.data, SketchData)
+        return self.data.view(self.number)
+
+    def _array(self, side: WatchData | None, pane: int) -> FloatArray | None:
+        """What a side has at a pane, if that is known; nothing before its first row, or where there is no table."""
+        if side is None:
+            return np.zeros(self._view.cells)
+        assert isinstance(side, SketchData)
+        view, begin = side.view(self.number), side.keeper.begin
+        array = view.arrays.get(pane)
+        if array is None and (begin is None or pane < begin):
+            return np.zeros(view.size)
+        return array

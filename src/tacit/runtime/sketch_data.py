@@ -77,6 +77,12 @@ class View:
         """How many cells the watch sees."""
         return 0 if self.shape is None else self.shape.depth * self.shape.width
 
+    @property
+    def size(self) -> int:
+        """How long its arrays are."""
+        goal = self.plan.goal
+        return 1 + points_of(goal) if isinstance(goal, Quantile) else self.cells
+
 
 class SketchData(WatchData):
     """Stations of a key, and the views of the watches on it."""

@@ -79,7 +79,7 @@ class EcmSketch(Sketch):
         counter: Counter = "histogram",
         source: int = 0,
     ) -> None:
-        check_shape(shape)
+        check_shape(shape, counter)
         if counter not in _CELLS:
             raise OptionError(f"an ECM-sketch counts with one of {', '.join(_CELLS)}, and {counter!r} is none of them")
         self._lineage = EcmLineage(window, shape, seed, counter)

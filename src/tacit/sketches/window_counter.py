@@ -94,7 +94,8 @@ class WindowCounter(Sketch):
         given = counts if times is None else times
         if given is None:
             raise OptionError("update_many needs the times of arrivals, or in a window by rows their counts")
-        taken, often = self._clock.take(len(given), times, counts)
+        rows = len(given) if hasattr(given, "__len__") else 0
+        taken, often = self._clock.take(rows, times, counts)
         # In a sketch of one cell each key has that cell, so any words will do as keys.
         self._cells.insert(_WORDS, taken.view(np.uint64), taken, often)
 

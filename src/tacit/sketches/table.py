@@ -41,7 +41,14 @@ def hashed(seed: int, depth: int, number: int = 0) -> WordArray:
 
 @dataclass(slots=True)
 class Table:
-    """The cells, and the words that say which cell of a row a key has."""
+    """The cells, and the words that say which cell of a row a key has.
+
+    >>> from tacit.sketches.histogram_cells import HistogramCells
+    >>> table = Table(HistogramCells(depth=1, width=4, length=60, epsilon=0.1), identity(2))
+    >>> table.insert(np.array([3, 1, 3], dtype=np.uint64), np.array([5, 6, 7]), None)
+    >>> table.whole(0), table.total(5)
+    (array([[0., 1., 0., 2.]]), 2.0)
+    """
 
     cells: Cells
     words: WordArray

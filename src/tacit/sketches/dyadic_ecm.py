@@ -275,12 +275,14 @@ class DyadicEcm(Sketch):
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new sketch of all streams together: one level, however many there are."""
+        """A new sketch of all streams together: one level, however many there are (none if it is one)."""
         parts = list(sketches)
         check_lineage(cls, parts)
         first = parts[0]
         if first._lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
+        if len(parts) == 1:
+            return cls.from_bytes(parts[0].to_bytes())
         made = cls._of(first._lineage)
         made._clock = first._clock.merged(part._clock for part in parts[1:])
         made._tables = [

@@ -78,7 +78,10 @@ def merged_error(error: float, levels: int) -> float:
     >>> merged_error(0.25, 2)
     0.953125
     """
-    return (1 + error) ** (levels + 1) - 1 if levels else error
+    try:
+        return (1 + error) ** (levels + 1) - 1 if levels else error
+    except OverflowError:
+        return math.inf
 
 
 def unmerged_error(error: float, levels: int) -> float:

@@ -117,11 +117,13 @@ class WindowCounter(Sketch):
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new counter of all streams together: one level, however many there are."""
+        """A new counter of all streams together: one level, however many there are (none if it is one)."""
         parts = list(sketches)
         check_lineage(cls, parts)
         if parts[0].lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
+        if len(parts) == 1:
+            return cls.from_bytes(parts[0].to_bytes())
         made = cls(window=parts[0].lineage.window, epsilon=parts[0].epsilon)
         made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
         made._cells = parts[0]._cells.merged([part._cells for part in parts], made._clock.horizon)

@@ -76,7 +76,7 @@ def _judge_products(
     allowed = goal.within * (truth + goal.accuracy.epsilon * size) + goal.accuracy.epsilon * size
     wrong = int(np.count_nonzero(off > allowed * (1.0 + _ULPS)))
     errors = off[size > 0] / size[size > 0]
-    return Verdict(wrong, 0, len(said), float(errors.max(initial=0.0)), float(errors.mean()) if len(errors) else 0.0)
+    return Verdict(wrong, 0, 0, float(errors.max(initial=0.0)), float(errors.mean()) if len(errors) else 0.0)
 
 
 def _judge_ranks(goal: Quantile, recording: Recording, updates: Updates, said: list[Said]) -> Verdict:
@@ -102,7 +102,7 @@ def _judge_ranks(goal: Quantile, recording: Recording, updates: Updates, said: l
     low, high = below[steps] / rows[steps], (below + equal)[steps] / rows[steps]
     off = np.maximum(0.0, np.maximum(low - goal.phi, goal.phi - high))
     wrong = int(np.count_nonzero(off > goal.within + goal.accuracy.epsilon + _ULPS))
-    return Verdict(wrong, 0, len(said), float(off.max(initial=0.0)), float(off.mean()) if len(off) else 0.0)
+    return Verdict(wrong, 0, 0, float(off.max(initial=0.0)), float(off.mean()) if len(off) else 0.0)
 
 
 def _judge_counts(goal: Frequent, recording: Recording, updates: Updates, said: list[Said]) -> Verdict:

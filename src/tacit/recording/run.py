@@ -180,6 +180,8 @@ def check_fit(plan: WatchPlan, settings: Settings) -> None:
             raise OptionError(
                 f"{plan.name} is kept on sketches, by a protocol of its own; leave --protocol {protocol} out"
             )
+        if len(plan.keys) > 1 and (plan.window.kind == "rows" or plan.window.every.rows is not None):
+            raise OptionError(f"{plan.name} is an inner product, whose windows are of time; write WINDOW LAST 1 HOUR")
         if settings.zone != "auto" and not (settings.zone == "norms" and isinstance(plan.goal, SelfJoin)):
             raise OptionError(f"{plan.name} is kept on sketches, without such zones; leave --zone {settings.zone} out")
         return

@@ -39,7 +39,7 @@ _PROGRESS = 4096  # updates
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """From this update on: the value, or the keys with their counts."""
+    """From this update on (-1: before the first): the value, or the keys with their counts."""
 
     update: int
     value: float
@@ -234,8 +234,8 @@ class SketchEngine:
         self.updates, self.outcome = updates, SketchOutcome()
         self._clock = _Clock(plan.window, step)
         self._start = recording.by_site[1]
-        self._tick, self._step, self._sent = 0, -1, 0
-        self._length: int | None = None
+        self._step, self._sent = -1, 0
+        self._at: list[tuple[int, int | None]] = []  # by site: the tick and the length of its window as it is
         self._last: tuple[float, tuple[tuple[str, float], ...]] | None = None
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> SketchOutcome:
@@ -254,8 +254,8 @@ class SketchEngine:
                 self.sites.take(site, slice(reached[site], hi), tick)
                 reached[site] = hi
             touched.append(site)
+            self._at[site] = tick, self._clock.length(time)
             if last[at]:
-                self._tick, self._length = tick, self._clock.length(time)
                 self._close(at, touched)
                 touched = []
             if progress is not None and at % _PROGRESS == 0:
@@ -268,9 +268,10 @@ class SketchEngine:
 
     def _begin(self, time: int) -> None:
         """Before the first row everyone holds nothing, and is asked, as live sites are."""
-        self._step, self._tick, self._length = 0, self._clock.tick(time) - 1, self._clock.length(time)
+        self._step = 0
+        self._at = [(self._clock.tick(time) - 1, self._clock.length(time))] * len(self.sites.machines)
         for site in range(len(self.sites.machines)):
-            self.sites.close(site, 0, self._tick, self._length)
+            self.sites.close(site, 0, *self._at[site])
         self._deliver(self.resolver.collect_all(0))
         self._note(-1)
 
@@ -298,7 +299,7 @@ class SketchEngine:
     def _closed(self, site: int) -> tuple[Message, ...]:
         machine = self.sites.machines[site]
         machine.jump(self._step)
-        return self.sites.close(site, self._step, self._tick, self._length)
+        return self.sites.close(site, self._step, *self._at[site])
 
     def _deliver(self, messages: tuple[Message, ...]) -> None:
         """Until nothing is left to be said."""
@@ -325,4 +326,4 @@ class SketchEngine:
         now = (value, keys)
         if now != self._last:
             self._last = now
-            self.outcome.said.append(Said(max(0, update), value, keys))
+            self.outcome.said.append(Said(update, value, keys))

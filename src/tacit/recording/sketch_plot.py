@@ -42,7 +42,7 @@ def save_sketch_plot(plan: WatchPlan, recording: Recording, replay: SketchReplay
 
 def _draw_value(axes: Any, plan: WatchPlan, recording: Recording, replay: SketchReplay) -> None:
     updates, said = replay.updates, replay.outcome.said
-    when = [each.update for each in said] + [len(updates.site) - 1]
+    when = [max(0, each.update) for each in said] + [len(updates.site) - 1]
     values = [each.value for each in said] + [said[-1].value]
     axes.step(stamps(updates.time[when]), values, where="post", color=BLUE, linewidth=1.2, label="said")
     if not isinstance(plan.goal, Quantile):
@@ -67,11 +67,11 @@ def _draw_keys(axes: Any, replay: SketchReplay) -> None:
     """From when to when each key was inside; those that were for longest."""
     time, terms, since = replay.updates.time, {}, {}  # type: ignore[var-annotated]
     for each in replay.outcome.said:
-        now = {key for key, _ in each.keys}
+        now, update = {key for key, _ in each.keys}, max(0, each.update)
         for key in [key for key in since if key not in now]:
-            terms.setdefault(key, []).append((since.pop(key), each.update))
+            terms.setdefault(key, []).append((since.pop(key), update))
         for key in now:
-            since.setdefault(key, each.update)
+            since.setdefault(key, update)
     for key, begin in since.items():
         terms.setdefault(key, []).append((begin, len(time) - 1))
     longest = sorted(terms, key=lambda key: -sum(end - begin for begin, end in terms[key]))[:_KEYS]

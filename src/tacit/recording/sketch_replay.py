@@ -127,7 +127,7 @@ def _alerts(goal: SketchGoal, updates: Updates, said: list[Said]) -> list[Any]:
         left = tuple(key_label(key) for key in before if key not in set(now))
         if entered or left:
             members = tuple(key_label(key) for key in now)
-            at = iso_time(int(updates.time[each.update]))
+            at = iso_time(int(updates.time[max(0, each.update)]))
             alerts.append(RankAlert(at, entered, left, None, members, each.update))
         before = now
     return alerts

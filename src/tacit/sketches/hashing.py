@@ -61,7 +61,8 @@ def fingerprints(keys: Keys, *, seed: int) -> WordArray:
     array([                   3, 18446744073709551615], dtype=uint64)
     """
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "iub":
-        return keys.astype(np.int64).view(np.uint64) if keys.dtype.kind != "u" else keys.astype(np.uint64)
+        kind = np.uint64 if keys.dtype.kind == "u" else np.int64
+        return keys.astype(kind, copy=False).view(np.uint64)
     listed = list(keys)
     if all(isinstance(key, (int, np.integer)) for key in listed):
         return np.array([_word(int(key)) for key in listed], dtype=np.uint64)

@@ -24,7 +24,7 @@ import numpy as np
 from tacit.sketches._kernels_bytes import pack_words, unpack_words
 from tacit.vocabulary import ByteArray, DataError, WordArray
 
-__all__ = ["FORMAT", "Reader", "Writer", "kind_of", "open_sealed", "seal"]
+__all__ = ["FORMAT", "Reader", "Writer", "damaged", "kind_of", "open_sealed", "seal"]
 
 FORMAT = 1
 _HEAD = struct.Struct("<4sBBI")
@@ -91,9 +91,14 @@ class Reader:
         (count,) = self.integers(1)
         return self._take(count)
 
+    @property
+    def left(self) -> int:
+        """How many bytes are not read yet: no array in them can have more numbers."""
+        return len(self._data) - self._at
+
     def done(self) -> None:
         """DataError when something is left."""
-        if self._at != len(self._data):
+        if self.left:
             raise damaged("there is more than it says")
 
     def _take(self, count: int) -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit._jit import leaf
 
-__all__ = ["cell_of", "hash_bytes", "hash_many", "hash_word"]
+__all__ = ["cell_of", "hash_bytes", "hash_many", "hash_word", "mix"]
 
 _P1, _P2, _P3 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 _P4, _P5 = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5)
@@ -24,6 +24,14 @@ _32, _64 = np.uint64(32), np.uint64(64)
 def cell_of(key, a, b, c, width):  # type: ignore[no-untyped-def]
     """The cell (0 <= cell < width) of a 64-bit key in the row with these words; all arguments and the cell uint64."""
     return ((((a + key) * (b + (key >> _32)) + c) >> _32) * width) >> _32
+
+
+@leaf()
+def mix(state):  # type: ignore[no-untyped-def]
+    """The word that splitmix64 gives at a state; states that are far apart in any way give words that look random."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
 
 
 @leaf()

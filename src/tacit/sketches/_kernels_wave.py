@@ -109,6 +109,13 @@ def grow_wave(gone, old, slots):  # type: ignore[no-untyped-def]
 
 
 @leaf()
+def _place_of(rank, top):  # type: ignore[no-untyped-def]
+    """The level of a rank, and by how many bits it is shifted to give its slot."""
+    zeros = np.int64(_ctz(np.uint64(rank)))
+    return (zeros, zeros + 1) if zeros < top else (top, top)
+
+
+@leaf()
 def _time_of(rank, cell, singles, slots, gone):  # type: ignore[no-untyped-def]
     """The time of a known rank; rank 0 came before all."""
     if rank <= 0:
@@ -116,8 +123,8 @@ def _time_of(rank, cell, singles, slots, gone):  # type: ignore[no-untyped-def]
     if rank > gone[cell]:
         return singles[cell, rank - gone[cell] - 1]
     top, mask = len(slots) - 1, slots.shape[2] - 1
-    level = min(np.int64(_ctz(np.uint64(rank))), top)
-    return slots[level, cell, (rank >> min(level + 1, top)) & mask]
+    level, shift = _place_of(rank, top)
+    return slots[level, cell, (rank >> shift) & mask]
 
 
 @leaf()
@@ -227,8 +234,8 @@ def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone,
         elif at >= found or rank <= total - (keep << top):
             break
         else:
-            place = min(np.int64(_ctz(np.uint64(rank))), top)
-            slots[place, cell, (rank >> min(place + 1, top)) & (keep - 1)] = time
+            place, shift = _place_of(rank, top)
+            slots[place, cell, (rank >> shift) & (keep - 1)] = time
         rank, level = _next_known(rank, level, total, keep)
     if 0 < total < room:
         singles[cell, 0] = start

@@ -116,7 +116,8 @@ class Clock:
     def read(self, reader: Reader) -> None:
         """What ``write`` wrote."""
         self.now, self.late, self.seen = reader.integers(3)
-        if abs(self.now) > LONGEST or not 0 <= self.late <= self.seen <= LONGEST:
+        least = 0 if self.window.by == "rows" else -LONGEST
+        if not (least <= self.now <= LONGEST and 0 <= self.late <= LONGEST and 0 <= self.seen <= LONGEST):
             raise damaged("its clock is none")
 
     @staticmethod

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tacit.sketches.cells import BucketCells
+from tacit.sketches.cells import Cells
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window_counter import WindowCounter
 
@@ -44,4 +44,4 @@ class DeterministicWave(WindowCounter):
     """
 
     KIND: ClassVar[int] = 5
-    CELLS: ClassVar[type[BucketCells]] = WaveCells
+    CELLS: ClassVar[type[Cells]] = WaveCells

@@ -19,26 +19,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from tacit.sketches._kernels_append import lookup, places
 from tacit.sketches.cells import Cells
 from tacit.sketches.clock import Clock, Times, plain
-from tacit.sketches.hashing import Key, Keys, fingerprints, row_words
+from tacit.sketches.hashing import Key, Keys, check_words, fingerprints
 from tacit.sketches.histogram_cells import HistogramCells
-from tacit.sketches.parameters import Counter, Query, Shape, check_share, split
-from tacit.sketches.serial import Reader, Writer, damaged, open_sealed, seal
+from tacit.sketches.parameters import Counter, Query, Shape, split
+from tacit.sketches.random_wave_cells import RandomWaveCells
+from tacit.sketches.serial import Writer, damaged, open_sealed, seal
+from tacit.sketches.sketch import Sketch, check_lineage
+from tacit.sketches.table import Table, check_shape, hashed, read_shape, write_shape
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, check_lineage, read_window, write_window
-from tacit.vocabulary import FloatArray, IntArray, MergeError, OptionError, WordArray
+from tacit.sketches.window_counter import BY_ROWS, read_window, write_window
+from tacit.vocabulary import FloatArray, MergeError, OptionError, WordArray
 
 __all__ = ["EcmLineage", "EcmSketch"]
 
-_KIND = 7
-_CELLS: dict[Counter, type[Cells]] = {each.counter: each for each in (HistogramCells, WaveCells)}
+_CELLS: dict[Counter, type[Cells]] = {each.counter: each for each in (HistogramCells, RandomWaveCells, WaveCells)}
 _COUNTERS: tuple[Counter, ...] = ("histogram", "wave", "random_wave")
 
 
@@ -52,7 +53,7 @@ class EcmLineage:
     counter: Counter
 
 
-class EcmSketch:
+class EcmSketch(Sketch):
     """Estimates how often a key came in any range that ends now.
 
     A point query errs by at most ``point_error`` times the number of all arrivals of the range, except with probability
@@ -67,21 +68,28 @@ class EcmSketch:
     (40.0, 1)
     """
 
-    def __init__(self, *, window: SlidingWindow, shape: Shape, seed: int = 0, counter: Counter = "histogram") -> None:
-        check_share("epsilon of the cells", shape.epsilon_cells)
-        check_share("epsilon of the window", shape.epsilon_window)
-        check_share("delta of the cells", shape.delta_cells)
-        if not 0 <= shape.delta_window < 1:
-            raise OptionError(f"delta of the window is between 0 and 1, and {shape.delta_window} is not")
+    KIND: ClassVar[int] = 7
+
+    def __init__(
+        self,
+        *,
+        window: SlidingWindow,
+        shape: Shape,
+        seed: int = 0,
+        counter: Counter = "histogram",
+        source: int = 0,
+    ) -> None:
+        check_shape(shape)
         if counter not in _CELLS:
             raise OptionError(f"an ECM-sketch counts with one of {', '.join(_CELLS)}, and {counter!r} is none of them")
-        self.lineage = EcmLineage(window, shape, seed, counter)
-        self._words = row_words(seed, shape.depth)
+        self._lineage = EcmLineage(window, shape, seed, counter)
         self._clock = Clock(window)
-        self._cells = _CELLS[counter](
+        drawn = {"source": source} if counter == "random_wave" else {}
+        cells = _CELLS[counter](
             depth=shape.depth, width=shape.width, length=window.length, epsilon=shape.epsilon_window,
-            delta=shape.delta_window, seed=seed,
+            delta=shape.delta_window, seed=seed, **drawn,
         )  # fmt: skip
+        self._table = Table(cells, hashed(seed, shape.depth))
 
     @classmethod
     def for_query(
@@ -94,10 +102,29 @@ class EcmSketch:
         counter: Counter = "histogram",
         levels: int = 0,
         seed: int = 0,
+        source: int = 0,
     ) -> Self:
-        """The smallest sketch that errs by at most epsilon, except with probability delta, after so many merges."""
+        """The smallest sketch that errs by at most epsilon, except with probability delta, after so many merges.
+
+        ``source`` names the stream. Only random waves need it: they draw, and those of several streams must draw
+        independently, so that each stream has a source of its own.
+
+        >>> window = SlidingWindow(3600)
+        >>> one, two = (
+        ...     EcmSketch.for_query(0.1, 0.1, window=window, counter="random_wave", source=site) for site in (1, 2)
+        ... )
+        >>> one.update_many(["tea"] * 300, range(300)), two.update_many(["tea", "milk"], [5, 7])
+        (None, None)
+        >>> one.merge(two).estimate("tea")
+        301.0
+        """
         shape = split(epsilon, delta, query=query, counter=counter, levels=levels)
-        return cls(window=window, shape=shape, seed=seed, counter=counter)
+        return cls(window=window, shape=shape, seed=seed, counter=counter, source=source)
+
+    @property
+    def lineage(self) -> EcmLineage:
+        """What another sketch must have in common with this one to be merged with it."""
+        return self._lineage
 
     @property
     def shape(self) -> Shape:
@@ -117,23 +144,23 @@ class EcmSketch:
     @property
     def levels(self) -> int:
         """How often sketches were merged, one above the other, to make this one."""
-        return self._cells.levels
+        return self._table.cells.levels
 
     @property
     def point_error(self) -> float:
         """What a point query may err by now, as a share of all arrivals of its range."""
-        return max(self._cells.error, (1 + self._cells.error) * self.shape.epsilon_cells)
+        return max(self._table.cells.error, (1 + self._table.cells.error) * self.shape.epsilon_cells)
 
     @property
     def inner_product_error(self) -> float:
         """What an inner product of two sketches like this may err by now, as a share of the product of their totals."""
-        factor = (1 + self._cells.error) ** 2
+        factor = (1 + self._table.cells.error) ** 2
         return max(factor - 1, factor * self.shape.epsilon_cells)
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self._cells.nbytes
+        return self._table.cells.nbytes
 
     def update(self, key: Key, time: int | None = None, count: int = 1) -> None:
         """``count`` arrivals of a key at this time; in a window by rows the next row, and no time."""
@@ -148,8 +175,9 @@ class EcmSketch:
 
     def update_words(self, words: WordArray, times: Times | None = None, counts: Times | None = None) -> None:
         """As ``update_many``, of keys whose 64 bits are known (``hashing.fingerprints``)."""
-        taken, often = self._clock.take(len(words), times, counts)
-        self._cells.insert(self._words, plain(words, np.uint64), taken, often)
+        keys = plain(check_words(words), np.uint64)
+        taken, often = self._clock.take(len(keys), times, counts)
+        self._table.insert(keys, taken, often)
 
     def advance(self, now: int) -> None:
         """Time passes without arrivals (or so many rows in all have passed)."""
@@ -157,7 +185,7 @@ class EcmSketch:
 
     def cells(self, length: int | None = None, *, now: int | None = None) -> FloatArray:
         """The Count-Min array of the range (now - length, now]: depth rows of width."""
-        return self._cells.estimates(self._all(), self._clock.start_of(length, now)).reshape(self._words.shape[0], -1)
+        return self._table.whole(self._clock.start_of(length, now))
 
     def estimate(self, key: Key, length: int | None = None, *, now: int | None = None) -> float:
         """How often a key came in (now - length, now]: the whole window and the latest time if left out."""
@@ -165,14 +193,7 @@ class EcmSketch:
 
     def estimate_many(self, keys: Keys, length: int | None = None, *, now: int | None = None) -> FloatArray:
         """The estimate of each key."""
-        words = plain(fingerprints(keys, seed=self.lineage.seed), np.uint64)
-        start = self._clock.start_of(length, now)
-        if len(words) * self.shape.depth < self.shape.depth * self.shape.width:
-            found = self._cells.estimates(self._places(words).ravel(), start).reshape(-1, len(words))
-            return np.asarray(found.min(axis=0), dtype=np.float64)
-        least = np.empty(len(words), dtype=np.float64)
-        lookup(words, self._words, np.uint64(self.shape.width), self._cells.estimates(self._all(), start), least)
-        return least
+        return self._table.estimates(self._bits(keys), self._clock.start_of(length, now))
 
     def lower_bound(self, key: Key, length: int | None = None, *, now: int | None = None) -> float:
         """The key came at least so often, except with probability ``shape.delta_cells``.
@@ -180,21 +201,20 @@ class EcmSketch:
         The least count of its cells that is certain, without ``epsilon_cells`` times all arrivals: what other keys add
         to the best cell, but for that probability.
         """
-        lower, _ = self._bounds(key, length, now)
-        return float(max(0.0, lower.min() - self.shape.epsilon_cells * self._total_bounds(length, now)[1]))
+        start = self._clock.start_of(length, now)
+        lower, _ = self._table.bounds(self._bits([key]), start)
+        return float(max(0.0, lower[0] - self.shape.epsilon_cells * self._table.total_bounds(start)[1]))
 
     def upper_bound(self, key: Key, length: int | None = None, *, now: int | None = None) -> float:
         """The key came at most so often; always holds (not with random waves, which may fail as they say)."""
-        return float(self._bounds(key, length, now)[1].min())
+        return float(self._table.bounds(self._bits([key]), self._clock.start_of(length, now))[1][0])
 
     def total(self, length: int | None = None, *, now: int | None = None) -> float:
-        """How many arrivals of all keys there were in the range: the mean of the rows' sums, inside all their bounds.
+        """How many arrivals of all keys there were in the range, up to the error of a window counter.
 
-        Each row counts every arrival once, so its sum errs by at most ``error`` of a cell; errors of many cells mostly
-        cancel, which one counter of its own could not do.
+        The mean of the rows' sums: errors of many cells mostly cancel, which those of one counter could not do.
         """
-        least, most = self._total_bounds(length, now)
-        return float(min(max(self.cells(length, now=now).sum(axis=1).mean(), least), most))
+        return self._table.total(self._clock.start_of(length, now))
 
     def inner_product(self, other: Self, length: int | None = None, *, now: int | None = None) -> float:
         """The sum over all keys of the product of both counts; of windows by time at the later of both times.
@@ -202,17 +222,15 @@ class EcmSketch:
         Errs by at most ``inner_product_error`` times both totals, except with probability ``shape.delta_cells``.
         """
         check_lineage(type(self), [self, other])
+        self._check_products()
         if now is None and self.lineage.window.by == "time":
             now = max(self.now, other.now)
         return float((self.cells(length, now=now) * other.cells(length, now=now)).sum(axis=1).min())
 
     def self_join_size(self, length: int | None = None, *, now: int | None = None) -> float:
         """The sum over all keys of the square of their counts."""
+        self._check_products()
         return float((self.cells(length, now=now) ** 2).sum(axis=1).min())
-
-    def merge(self, other: Self) -> Self:
-        """A new sketch of both streams together, one level higher than the higher of the two."""
-        return self.merge_all([self, other])
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
@@ -224,65 +242,42 @@ class EcmSketch:
             raise MergeError(BY_ROWS)
         made = cls(window=lineage.window, shape=lineage.shape, seed=lineage.seed, counter=lineage.counter)
         made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
-        made._cells = type(made._cells).merged([part._cells for part in parts], made._clock.horizon)
+        made._table = parts[0]._table.merged([part._table for part in parts[1:]], made._clock.horizon)
         return made
 
     def to_bytes(self) -> bytes:
         """The sketch as bytes: the same arrivals give the same bytes, however they were handed over."""
-        writer = Writer()
-        self.write(writer)
-        return seal(_KIND, writer)
+        writer, lineage = Writer(), self.lineage
+        write_window(writer, lineage.window)
+        writer.integers(lineage.seed, _COUNTERS.index(lineage.counter))
+        write_shape(writer, lineage.shape)
+        self._clock.write(writer)
+        self._table.cells.write(writer, self.now)
+        return seal(self.KIND, writer)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The sketch that ``to_bytes`` wrote: it answers the same and goes on the same. DataError if damaged."""
-        reader = open_sealed(data, _KIND)
-        made = cls.read(reader)
-        reader.done()
-        return made
-
-    def write(self, writer: Writer) -> None:
-        """What ``to_bytes`` seals."""
-        lineage, shape = self.lineage, self.shape
-        write_window(writer, lineage.window)
-        writer.integers(lineage.seed, _COUNTERS.index(lineage.counter))
-        writer.floats(shape.epsilon_cells, shape.epsilon_window, shape.delta_cells, shape.delta_window)
-        self._clock.write(writer)
-        self._cells.write(writer, self.now)
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """What ``write`` wrote."""
+        reader = open_sealed(data, cls.KIND)
         length, by, seed, counter = reader.integers(4)
-        window, shape = read_window(length, by), Shape(*reader.floats(4))
+        window, shape = read_window(length, by), read_shape(reader)
+        if not 0 <= counter < len(_COUNTERS) or shape.depth * shape.width > reader.left:
+            raise damaged("it has more cells than bytes")
         try:
-            for each in (shape.epsilon_cells, shape.epsilon_window, shape.delta_cells):
-                check_share("a share", each)
-            if not 0 <= counter < len(_COUNTERS) or shape.depth * shape.width > reader.left:
-                raise damaged("it has more cells than bytes")
             made = cls(window=window, shape=shape, seed=seed, counter=_COUNTERS[counter])
         except OptionError as error:
             raise damaged("its shape is none") from error
         made._clock.read(reader)
-        made._cells.read(reader, made.now)
+        made._table.cells.read(reader, made.now)
+        reader.done()
         return made
 
     def __repr__(self) -> str:
         return f"EcmSketch({self.shape.depth} x {self.shape.width}, {self.lineage}, levels={self.levels})"
 
-    def _all(self) -> IntArray:
-        return np.arange(self.shape.depth * self.shape.width, dtype=np.int64)
+    def _check_products(self) -> None:
+        if self.lineage.counter == "random_wave":
+            raise OptionError("randomized waves give no guarantee for inner products; use a histogram or a wave")
 
-    def _places(self, words: WordArray) -> IntArray:
-        found = np.empty((self.shape.depth, len(words)), dtype=np.int64)
-        places(words, self._words, np.uint64(self.shape.width), found)
-        return found
-
-    def _bounds(self, key: Key, length: int | None, now: int | None) -> tuple[FloatArray, FloatArray]:
-        words = plain(fingerprints([key], seed=self.lineage.seed), np.uint64)
-        return self._cells.bounds(self._places(words).ravel(), self._clock.start_of(length, now))
-
-    def _total_bounds(self, length: int | None, now: int | None) -> tuple[float, float]:
-        lower, upper = self._cells.bounds(self._all(), self._clock.start_of(length, now))
-        depth = self.shape.depth
-        return float(lower.reshape(depth, -1).sum(axis=1).max()), float(upper.reshape(depth, -1).sum(axis=1).min())
+    def _bits(self, keys: Keys) -> WordArray:
+        return plain(fingerprints(keys, seed=self.lineage.seed), np.uint64)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tacit.sketches.cells import BucketCells
+from tacit.sketches.cells import Cells
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.window_counter import WindowCounter
 
@@ -54,4 +54,4 @@ class ExponentialHistogram(WindowCounter):
     """
 
     KIND: ClassVar[int] = 4
-    CELLS: ClassVar[type[BucketCells]] = HistogramCells
+    CELLS: ClassVar[type[Cells]] = HistogramCells

@@ -18,7 +18,7 @@ from tacit.sketches._kernels_hash import hash_many, hash_word
 from tacit.vocabulary import DataError, OptionError, WordArray
 from tacit.vocabulary.arrays import AnyArray
 
-__all__ = ["Key", "Keys", "check_seed", "fingerprint", "fingerprints", "hash_ranges", "row_words"]
+__all__ = ["Key", "Keys", "check_seed", "check_words", "fingerprint", "fingerprints", "hash_ranges", "row_words"]
 
 Key = int | str | bytes
 Keys = Sequence[Key] | AnyArray
@@ -36,9 +36,25 @@ def check_seed(seed: int) -> int:
         ...
     tacit.vocabulary.errors.OptionError: a seed is a whole number of 64 bits, and 9223372036854775808 is not
     """
-    if not -(2**63) <= seed < 2**63:
+    if not isinstance(seed, (int, np.integer)) or not -(2**63) <= seed < 2**63:
         raise OptionError(f"a seed is a whole number of 64 bits, and {seed} is not")
-    return seed
+    return int(seed)
+
+
+def check_words(words: AnyArray) -> WordArray:
+    """Keys that are 64 bits already, with a sign (as Spark's BIGINT has one) or without.
+
+    >>> check_words(np.array([3, -1]))
+    array([                   3, 18446744073709551615], dtype=uint64)
+    >>> check_words(np.array([0.5]))
+    Traceback (most recent call last):
+        ...
+    tacit.vocabulary.errors.DataError: words are one array of 64-bit whole numbers, and float64 of shape (1,) is given
+    """
+    if not isinstance(words, np.ndarray) or words.dtype not in (np.uint64, np.int64) or words.ndim != 1:
+        what = f"{words.dtype} of shape {words.shape}" if isinstance(words, np.ndarray) else f"a {type(words).__name__}"
+        raise DataError(f"words are one array of 64-bit whole numbers, and {what} is given")
+    return np.ascontiguousarray(words).view(np.uint64)
 
 
 def fingerprint(key: Key, *, seed: int) -> int:
@@ -60,6 +76,10 @@ def fingerprints(keys: Keys, *, seed: int) -> WordArray:
     >>> fingerprints(np.array([3, -1]), seed=7)
     array([                   3, 18446744073709551615], dtype=uint64)
     """
+    if isinstance(keys, (str, bytes)):
+        raise DataError(f"several keys are a list or an array, and {keys!r} is one; put it into a list")
+    if isinstance(keys, np.ndarray) and keys.ndim != 1:
+        raise DataError(f"keys come one after the other, and an array of shape {keys.shape} is given")
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "iub":
         kind = np.uint64 if keys.dtype.kind == "u" else np.int64
         return keys.astype(kind, copy=False).view(np.uint64)
@@ -107,8 +127,15 @@ def _word(key: int) -> int:
 
 def _bytes(key: object) -> bytes:
     if isinstance(key, str):
-        return key.encode()
+        try:
+            return key.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"a text as a key of a sketch must be valid UTF-8, and {key!r} is not") from None
     if isinstance(key, bytes):
         return key
-    what = "keys of several kinds are given" if isinstance(key, int) else f"{key!r} is a {type(key).__name__}"
+    what = (
+        "keys of several kinds are given"
+        if isinstance(key, (int, np.integer))
+        else f"{key!r} is a {type(key).__name__}"
+    )
     raise DataError(f"a key of a sketch is a whole number, a text or bytes, and {what}")

@@ -24,6 +24,7 @@ from tacit.vocabulary import IntArray, WordArray
 __all__ = ["HistogramCells"]
 
 _SMALLEST_BUFFER = 128
+_MANY_CELLS = 2048  # more do not stay in a cache near enough for large buffers to pay
 
 
 class HistogramCells(BucketCells):
@@ -75,6 +76,8 @@ class HistogramCells(BucketCells):
         grow_histogram(self._ends, self._fill, self._gone)
 
     def _room(self) -> int:
+        if self.depth * self.width > _MANY_CELLS:
+            return 1 << (2 * self._keep + 3).bit_length()
         return max(_SMALLEST_BUFFER, 1 << (4 * self._keep + 7).bit_length())
 
     def _bounds(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:
@@ -98,8 +101,11 @@ class HistogramCells(BucketCells):
         return bool(sizes_histogram(totals, logs.offsets, self._keep, logs.sizes) == 0)
 
     def _raise_to(self, live: int) -> None:
-        while not fits(live, len(self._fill), self._keep):
-            self._grow()
+        levels = len(self._fill)
+        while not fits(live, levels, self._keep):
+            levels += 1
+        self._ends = np.zeros((levels, *self._ends.shape[1:]), dtype=np.int64)
+        self._fill = np.zeros((levels, self._fill.shape[1]), dtype=np.int64)
 
     def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
         build_histogram(

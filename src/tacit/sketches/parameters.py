@@ -77,7 +77,7 @@ def merged_error(error: float, levels: int) -> float:
     >>> merged_error(0.25, 2)
     0.953125
     """
-    return (1 + error) ** (levels + 1) - 1
+    return (1 + error) ** (levels + 1) - 1 if levels else error
 
 
 def unmerged_error(error: float, levels: int) -> float:

@@ -1,6 +1,6 @@
 """Sketches as bytes: four letters, a version, the kind, a checksum, then what the kind writes.
 
-    TSKT | version u8 | kind u8 | CRC-32 of the rest u32 | fields and words
+    TSKT | version u8 | kind u8 | CRC-32 of both and of the rest u32 | fields and words
 
 A ``Writer`` and a ``Reader`` hold the rest: whole numbers as they are needed (packed seven bits to a byte), floats and
 arrays. Everything is little-endian. Bytes that were cut, changed or made by a later version get one clear DataError.
@@ -122,7 +122,7 @@ class Reader:
 def seal(kind: int, writer: Writer) -> bytes:
     """The bytes of a sketch of this kind."""
     content = writer.content()
-    return _HEAD.pack(_MAGIC, FORMAT, kind, zlib.crc32(content)) + content
+    return _HEAD.pack(_MAGIC, FORMAT, kind, _checksum(kind, content)) + content
 
 
 def kind_of(data: bytes) -> int:
@@ -133,6 +133,8 @@ def kind_of(data: bytes) -> int:
         ...
     tacit.vocabulary.errors.DataError: these bytes are no sketch: they do not begin with TSKT
     """
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise DataError(f"a sketch is read from bytes, and a {type(data).__name__} is given")
     if bytes(data[:4]) != _MAGIC:
         raise DataError("these bytes are no sketch: they do not begin with TSKT")
     if len(data) < _HEAD.size:
@@ -153,9 +155,13 @@ def open_sealed(data: bytes, kind: int) -> Reader:
             f"these bytes are a sketch of kind {found}, and one of kind {kind} is read; use tacit.sketches.load"
         )
     content = bytes(data[_HEAD.size :])
-    if zlib.crc32(content) != _HEAD.unpack_from(data)[3]:
+    if _checksum(kind, content) != _HEAD.unpack_from(data)[3]:
         raise damaged("its checksum does not fit")
     return Reader(content)
+
+
+def _checksum(kind: int, content: bytes) -> int:
+    return zlib.crc32(content, zlib.crc32(bytes([FORMAT, kind])))
 
 
 def damaged(why: str) -> DataError:

@@ -24,6 +24,7 @@ from tacit.vocabulary import IntArray, WordArray
 __all__ = ["WaveCells"]
 
 _SMALLEST_BUFFER = 128
+_MANY_CELLS = 2048  # more do not stay in a cache near enough for large buffers to pay
 
 
 class WaveCells(BucketCells):
@@ -74,6 +75,8 @@ class WaveCells(BucketCells):
         grow_wave(self._gone, old, self._slots)
 
     def _room(self) -> int:
+        if self.depth * self.width > _MANY_CELLS:
+            return 2 * self._keep
         return max(_SMALLEST_BUFFER, 8 * self._keep)
 
     def _bounds(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:
@@ -94,8 +97,10 @@ class WaveCells(BucketCells):
         return bool(sizes_wave(totals, logs.offsets, self._keep, logs.sizes) == 0)
 
     def _raise_to(self, live: int) -> None:
-        while live > (self._keep - 2) << (len(self._slots) - 1):
-            self._grow()
+        levels = len(self._slots)
+        while live > (self._keep - 2) << (levels - 1):
+            levels += 1
+        self._slots = np.empty((levels, *self._slots.shape[1:]), dtype=np.int64)
 
     def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
         build_wave(

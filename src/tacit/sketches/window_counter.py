@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
-from tacit.sketches.cells import BucketCells
+from tacit.sketches.cells import Cells
 from tacit.sketches.clock import Clock, Times
 from tacit.sketches.hashing import row_words
 from tacit.sketches.parameters import check_share
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
+from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.window import SlidingWindow
-from tacit.vocabulary import LineageMismatch, MergeError, OptionError
+from tacit.vocabulary import MergeError, OptionError
 
-__all__ = ["BY_ROWS", "CounterLineage", "WindowCounter", "check_lineage", "read_window", "write_window"]
+__all__ = ["BY_ROWS", "CounterLineage", "WindowCounter", "read_window", "write_window"]
 
 BY_ROWS = (
     "sketches of windows by rows cannot be merged: which rows of one stream came before which of another is not kept, "
@@ -34,11 +35,12 @@ class CounterLineage:
     epsilon: float
 
 
-class WindowCounter:
+class WindowCounter(Sketch):
     """One counter over a sliding window; which kind is said by the class that inherits."""
 
     KIND: ClassVar[int]
-    CELLS: ClassVar[type[BucketCells]]
+    CELLS: ClassVar[type[Cells]]
+    _cells: Cells
 
     def __init__(self, *, window: SlidingWindow, epsilon: float) -> None:
         check_share("epsilon", epsilon)
@@ -112,14 +114,10 @@ class WindowCounter:
         """There were at most so many arrivals; always holds."""
         return float(self._cells.bounds(_ONLY, self._clock.start_of(length, now))[1][0])
 
-    def merge(self, other: Self) -> Self:
-        """A new counter of both streams together, one level higher than the higher of the two."""
-        return self.merge_all([self, other])
-
     @classmethod
-    def merge_all(cls, counters: Iterable[Self]) -> Self:
+    def merge_all(cls, sketches: Iterable[Self]) -> Self:
         """A new counter of all streams together: one level, however many there are."""
-        parts = list(counters)
+        parts = list(sketches)
         check_lineage(cls, parts)
         if parts[0].lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
@@ -154,24 +152,6 @@ class WindowCounter:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(window={self._clock.window}, epsilon={self.epsilon}, levels={self.levels})"
-
-
-def check_lineage(cls: type, parts: Sequence[object]) -> None:
-    """OptionError when there is nothing to merge, LineageMismatch when two parts differ, naming in what."""
-    if not parts:
-        raise OptionError("there must be at least one sketch to merge")
-    for part in parts:
-        if not isinstance(part, cls):
-            raise LineageMismatch(
-                f"a {cls.__name__} is merged with others of its kind, not with a {type(part).__name__}"
-            )
-    one = parts[0].lineage  # type: ignore[attr-defined]
-    for part in parts[1:]:
-        two = part.lineage  # type: ignore[attr-defined]
-        differing = [name for name in one.__dataclass_fields__ if getattr(one, name) != getattr(two, name)]
-        if differing:
-            told = ", ".join(f"{name} ({getattr(one, name)} and {getattr(two, name)})" for name in differing)
-            raise LineageMismatch(f"these sketches cannot be merged: they differ in {told}; make them alike")
 
 
 def write_window(writer: Writer, window: SlidingWindow) -> None:

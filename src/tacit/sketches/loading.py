@@ -1,0 +1,34 @@
+"""Any sketch from its bytes."""
+
+from __future__ import annotations
+
+from tacit.sketches.bloom import BloomFilter
+from tacit.sketches.count_min import CountMin
+from tacit.sketches.deterministic_wave import DeterministicWave
+from tacit.sketches.dyadic import DyadicCountMin
+from tacit.sketches.ecm import EcmSketch
+from tacit.sketches.exponential_histogram import ExponentialHistogram
+from tacit.sketches.randomized_wave import RandomizedWave
+from tacit.sketches.serial import damaged, kind_of
+from tacit.sketches.sketch import Sketch
+
+__all__ = ["load"]
+
+_ALL: tuple[type[Sketch], ...] = (
+    CountMin, DyadicCountMin, BloomFilter, ExponentialHistogram, DeterministicWave, RandomizedWave, EcmSketch
+)  # fmt: skip
+_KINDS = {each.KIND: each for each in _ALL}
+
+
+def load(data: bytes) -> Sketch:
+    """The sketch that wrote these bytes, of whatever kind it is; DataError when they were cut or changed.
+
+    >>> sketch = CountMin(width=30, depth=3)
+    >>> sketch.update("so2")
+    >>> load(sketch.to_bytes())
+    CountMin(width=30, depth=3, seed=0, conservative=False, total=1)
+    """
+    kind = _KINDS.get(kind_of(data))
+    if kind is None:
+        raise damaged("there is no such kind of sketch")
+    return kind.from_bytes(data)

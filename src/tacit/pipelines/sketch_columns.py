@@ -16,12 +16,11 @@ from pyspark.sql import types as st
 
 from tacit.pipelines.columns import column, resolve
 from tacit.pipelines.failures import one_sentence
+from tacit.pipelines.sketch_tasks import COUNT, TIME, WORD
 from tacit.sketches.window import SlidingWindow
 from tacit.vocabulary.errors import DataError, OptionError
 
-__all__ = ["COUNT", "TIME", "WORD", "Arrivals", "Given", "Window", "arrivals", "sliding_window", "word_of"]
-
-WORD, TIME, COUNT = "__tacit_word", "__tacit_time", "__tacit_count"
+__all__ = ["Arrivals", "Given", "Window", "arrivals", "sliding_window", "word_of"]
 
 Given = str | Column
 """A column by its name, or an expression."""

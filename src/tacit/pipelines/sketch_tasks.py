@@ -1,14 +1,15 @@
 """What Spark's Python workers do with sketches: build them from Arrow batches, and merge them.
 
-A task keeps one sketch over all its batches (or one after the other, in frames sorted by group) and hands over its
+A task keeps one sketch over all its batches (or, in frames sorted by group, one after the other) and hands over its
 bytes. Nothing here looks at single rows.
 """
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,33 +17,67 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tacit.sketches.ecm import EcmSketch
-from tacit.vocabulary import IntArray, WordArray
+from tacit.sketches import EcmSketch, load
+from tacit.sketches.ecm import EcmLineage
+from tacit.sketches.hashing import fingerprint
 
-__all__ = ["LEFT_OUT", "PART", "SKETCH", "build", "build_groups", "merge_part", "merged", "shipped"]
+__all__ = [
+    "COUNT",
+    "LEFT_OUT",
+    "PART",
+    "SKETCH",
+    "TIME",
+    "WORD",
+    "Recipe",
+    "build",
+    "build_groups",
+    "merge_part",
+    "merged",
+    "shipped",
+    "sum_group",
+]
 
+WORD, TIME, COUNT = "__tacit_word", "__tacit_time", "__tacit_count"
+"""What a sketch is told of a row: the key's 64 bits, when it came, how often it counts."""
 PART, SKETCH, LEFT_OUT = "__tacit_part", "sketch", "rows_left_out"
 """Which task made a sketch, its bytes, and how many rows had a NULL and are not in it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a task makes its sketches. ``source`` is of the whole frame: each sketch gets one of its own from it."""
+
+    lineage: EcmLineage
+    source: int
+
+    def empty(self, part: int = 0, group: int = 0) -> EcmSketch:
+        """The sketch of a task, or of the so-manieth group of a task, without arrivals."""
+        drawn = fingerprint(f"{part}/{group}", seed=self.source) - 2**63
+        lineage = self.lineage
+        return EcmSketch(
+            window=lineage.window, shape=lineage.shape, seed=lineage.seed, counter=lineage.counter, source=drawn
+        )
+
+
 def shipped(function: Callable[..., Any], *arguments: object) -> Callable[..., Any]:
-    """The function with these last arguments, to be called in workers: they look for this package where we found it."""
-    module, name, paths = function.__module__, function.__name__, list(sys.path)
+    """The function with these first arguments, to be called in workers: they look for this package where we found it."""
+    module, name, packed, paths = function.__module__, function.__name__, pickle.dumps(arguments), list(sys.path)
 
     # A function inside a function is pickled whole, so a worker can run it before it can import this package.
     def call(*columns: Any, **named: Any) -> Any:
+        import pickle as worker_pickle
         import sys as worker_sys
-        from importlib import import_module as worker_import
+        from importlib import import_module
 
         worker_sys.path.extend(path for path in paths if path not in worker_sys.path)
-        return getattr(worker_import(module), name)(*columns, *arguments, **named)
+        return getattr(import_module(module), name)(*worker_pickle.loads(packed), *columns, **named)
 
     return call
 
 
-def build(batches: Iterable[pa.RecordBatch], empty: bytes) -> Iterator[pa.RecordBatch]:
+def build(recipe: Recipe, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """One row with the sketch of all arrivals of this task; none where there were no rows."""
-    sketch, rows, left_out = EcmSketch.from_bytes(empty), 0, 0
+    sketch, rows, left_out = recipe.empty(_task()), 0, 0
     for batch in batches:
         rows += len(batch)
         left_out += _count(sketch, batch)
@@ -50,61 +85,59 @@ def build(batches: Iterable[pa.RecordBatch], empty: bytes) -> Iterator[pa.Record
         yield _row([pa.array([_task()], pa.int32())], [PART], sketch.to_bytes(), left_out)
 
 
-def build_groups(batches: Iterable[pa.RecordBatch], empty: bytes, groups: int) -> Iterator[pa.RecordBatch]:
-    """A row for each group, of which the first so many columns are the key. Rows of a group come together."""
+def build_groups(recipe: Recipe, keys: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A row for each group, which the first so many columns are the key of. Rows of a group come together."""
     key: pa.RecordBatch | None = None
-    sketch, left_out = EcmSketch.from_bytes(empty), 0
+    sketch, made, left_out = recipe.empty(_task()), 0, 0
     for batch in batches:
-        keys, rest = batch.select(range(groups)), batch.select(range(groups, batch.num_columns))
-        starts = _starts(keys)
+        of_groups, rest = batch.select(list(range(keys))), batch.select(list(range(keys, batch.num_columns)))
+        starts = _starts(of_groups)
         for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
-            here = keys.slice(start, 1)
-            if key is None or not key.equals(here):  # NaN differs from itself: then a group has several sketches
+            here = of_groups.slice(start, 1)
+            if key is None or not key.equals(here):  # NaN differs from itself: such a group gets several sketches
                 if key is not None:
                     yield _row(key.columns, key.schema.names, sketch.to_bytes(), left_out)
-                key, sketch, left_out = here, EcmSketch.from_bytes(empty), 0
+                    made += 1
+                key, sketch, left_out = here, recipe.empty(_task(), made), 0
             left_out += _count(sketch, rest.slice(start, end - start))
     if key is not None:
         yield _row(key.columns, key.schema.names, sketch.to_bytes(), left_out)
 
 
-def merge_part(batches: Iterable[pa.RecordBatch], parts: int, empty: bytes | None) -> Iterator[pa.RecordBatch]:
-    """One row with all sketches of this task merged, for a task of the next round, of which there are so many.
-
-    Without any there is none, or the one that is empty if that is given.
-    """
-    table = pa.Table.from_batches(list(batches)) if (batches := list(batches)) else None
+def merge_part(empty: Recipe | None, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One row with all sketches of this task merged; where there are none no row, or what is empty if that is given."""
+    table = pa.Table.from_batches(given) if (given := list(batches)) else None
     if table is not None and len(table):
         table = table.sort_by(PART)  # so that the same rows give the same sketch
         found, left_out = merged(table.column(SKETCH).to_pylist()), pc.sum(table.column(LEFT_OUT)).as_py()
     elif empty is not None:
-        found, left_out = empty, 0
+        found, left_out = empty.empty().to_bytes(), 0
     else:
         return
-    yield _row([pa.array([_task() % parts], pa.int32())], [PART], found, left_out)
+    yield _row([pa.array([_task()], pa.int32())], [PART], found, left_out)
 
 
 def merged(sketches: Sequence[bytes]) -> bytes:
     """The bytes of one sketch of all; one alone is what it is, and was not merged."""
     if len(sketches) == 1:
         return sketches[0]
-    from tacit.sketches.loading import load
-
     opened = [load(each) for each in sketches]
     return type(opened[0]).merge_all(opened).to_bytes()
 
 
+def sum_group(values: pa.Array) -> int:
+    """The sum of the numbers of a group: beside another aggregate of Python Spark allows none of its own."""
+    return int(pc.sum(values).as_py())
+
+
 def _count(sketch: EcmSketch, batch: pa.RecordBatch) -> int:
     """Count a batch of WORD, TIME and COUNT columns; how many rows were left out."""
-    rows = len(batch)
+    rows, names = len(batch), batch.schema.names
     if any(each.null_count for each in batch.columns):
-        batch = batch.drop_null() if hasattr(batch, "drop_null") else batch
-    names = batch.schema.names
-    from tacit.pipelines.sketch_columns import COUNT, TIME, WORD
-
-    words: WordArray = batch.column(WORD).to_numpy().view(np.uint64)
-    times: IntArray | None = batch.column(TIME).to_numpy() if TIME in names else None
-    counts: IntArray | None = batch.column(COUNT).to_numpy() if COUNT in names else None
+        batch = pc.drop_null(batch)
+    words = batch.column(WORD).to_numpy().view(np.uint64)
+    times = batch.column(TIME).to_numpy() if TIME in names else None
+    counts = batch.column(COUNT).to_numpy() if COUNT in names else None
     sketch.update_words(words, times, counts)
     return rows - len(batch)
 

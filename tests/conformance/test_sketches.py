@@ -285,14 +285,14 @@ def test_time_passes_without_arrivals(case, stream, length, later):
     sketch = case.fed(stream)
     now = sketch.now + later
     questions = [(*question[:-1], length) for question in case.questions()]
-    ahead = [sketch.estimate(*question, now=now) for question in questions]
+    ahead = [case.ask(sketch, question, now=now) for question in questions]
     before = sketch.to_bytes()
     told = case.kind.from_bytes(before)
     told.advance(now)
     told.advance(now - later)
     assert told.now == now
-    assert [told.estimate(*question) for question in questions] == ahead
-    assert case.kind.from_bytes(told.to_bytes()).estimate(*questions[0]) == ahead[0]
+    assert [case.ask(told, question) for question in questions] == ahead
+    assert case.ask(case.kind.from_bytes(told.to_bytes()), questions[0]) == ahead[0]
     assert sketch.to_bytes() == before
     told.advance(now + 40)
     assert case.answers(told) == [0.0] * len(case.questions())

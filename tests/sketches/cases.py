@@ -6,6 +6,7 @@ sees. Time 0 is before all arrivals, and by rows the number of a row is its time
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,9 +69,9 @@ class Case:
         """By how much an answer may be off after so many levels of merging, except with probability delta."""
         raise NotImplementedError
 
-    def ask(self, sketch: Any, question: tuple[Any, ...]) -> float:
-        """What it answers."""
-        return float(sketch.estimate(*question))
+    def ask(self, sketch: Any, question: tuple[Any, ...], **at: int) -> float:
+        """What it answers; a window also for a later time."""
+        return float(sketch.estimate(*question, **at))
 
     def answers(self, sketch: Any) -> list[float]:
         """All that it answers."""
@@ -213,10 +214,33 @@ class WindowedKeys(Windowed):
 
     def allowed(self, stream, question, levels):
         window, cells = self.error(levels), self.epsilon / (1 + self.epsilon)
-        return max(window, (1 + window) * cells) * super().truth(stream, question)
+        return max(window, (1 + window) * cells) * Windowed.truth(self, stream, question)
 
     def certain(self, sketch, question):
         return 0.0, float("inf") if self.sourced else sketch.upper_bound(*question)
+
+
+class WindowedRanges(WindowedKeys):
+    """Counts of ranges of keys of a sliding window: off by epsilon of all arrivals of the time, but for delta."""
+
+    def questions(self):
+        return [(lo, hi, length) for lo, hi in ((0, 0), (0, 3), (2, 9), (5, 200)) for length in LENGTHS[1:]]
+
+    def ask(self, sketch, question, **at):
+        return float(sketch.range_count(*question, **at))
+
+    def truth(self, stream, question):
+        lo, hi, length = question
+        return sum(count for key, _, count in self.inside(stream, length) if lo <= key <= hi)
+
+    def allowed(self, stream, question, levels):
+        start = math.sqrt(1 + self.epsilon) - 1
+        window = sketches.merged_error(start, levels)
+        return (window + (1 + window) * start) * Windowed.truth(self, stream, question)
+
+    def certain(self, sketch, question):
+        lo, hi, length = question
+        return 0.0, sketch.upper_bound(lo, length) if lo == hi else float("inf")
 
 
 def named(case: Case) -> str:
@@ -316,3 +340,27 @@ for counter in ("histogram", "wave", "random_wave"):
                 sourced=counter == "random_wave",
             )
         )
+for counter, other in (("histogram", "wave"), ("wave", "histogram")):
+    CASES.append(
+        WindowedRanges(
+            f"dyadic_ecm_{counter}",
+            sketches.DyadicEcm,
+            {"window": TIME, "epsilon": 0.8, "delta": 0.3, "bits": 8, "seed": 0, "counter": counter},
+            {"window": OTHER, "epsilon": 0.5, "delta": 0.1, "bits": 9, "seed": 1, "counter": other},
+            make_with="for_query",
+            epsilon=0.8,
+            delta=0.3,
+            lossless=False,
+        )
+    )
+CASES.append(
+    WindowedRanges(
+        "dyadic_ecm_by_rows",
+        sketches.DyadicEcm,
+        {"window": ROWS, "epsilon": 0.8, "delta": 0.3, "bits": 8, "seed": 0},
+        make_with="for_query",
+        epsilon=0.8,
+        delta=0.3,
+        merges=False,
+    )
+)

@@ -110,7 +110,7 @@ def stream():
     return np.sort((rng.zipf(1.2, 4000) * 40_503 * rng.integers(1, 4, 4000)) % 2**32)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.2), (0.3, 0.05)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.2), (0.3, 0.05), (0.3, 0.002)])
 def test_more_than_epsilon_is_as_rare_as_promised(stream, epsilon, delta):
     lo, hi, beyond, astray = 12_345, 2**31 + 98_765, 0, 0
     inside = int(((stream >= lo) & (stream <= hi)).sum())
@@ -123,9 +123,9 @@ def test_more_than_epsilon_is_as_rare_as_promised(stream, epsilon, delta):
         beyond += count > inside + epsilon * len(stream)
         middle = sketch.quantile(0.5)
         assert np.searchsorted(stream, middle, side="left") < 0.5 * len(stream)
-        astray += np.searchsorted(stream, middle, side="right") < (0.5 - epsilon) * len(stream)
+        astray += np.searchsorted(stream, middle, side="right") < (0.5 - epsilon / 2) * len(stream)
     assert_rare(beyond, 150, delta)
-    assert_rare(astray, 150, delta)
+    assert_rare(astray, 150, min(1.0, sketch.heights * sketch.delta))
 
 
 def test_light_keys_are_hardly_ever_heavy_hitters(stream):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from itertools import pairwise
 
 
 class ExactWindow:
@@ -23,7 +24,7 @@ class ExactWindow:
 
 
 class EagerHistogram(ExactWindow):
-    """The exponential histogram as it is defined: two buckets become one as soon as there are too many; none expires."""
+    """The exponential histogram as defined: two buckets become one as soon as there are too many; none expires."""
 
     def __init__(self, epsilon: float) -> None:
         super().__init__()
@@ -88,7 +89,7 @@ class SlowWave(ExactWindow):
     def buckets(self) -> list[tuple[int, int]]:
         """(end, size), newest first."""
         known = self.known()
-        return [(self.times[high - 1], high - low) for low, high in zip(known, known[1:], strict=False)][::-1]
+        return [(self.times[high - 1], high - low) for low, high in pairwise(known)][::-1]
 
 
 def events(twin: EagerHistogram | SlowWave) -> list[tuple[int, int]]:

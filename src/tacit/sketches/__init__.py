@@ -4,6 +4,7 @@ from tacit.sketches.bloom import BloomFilter
 from tacit.sketches.count_min import CountMin
 from tacit.sketches.deterministic_wave import DeterministicWave
 from tacit.sketches.dyadic import DyadicCountMin
+from tacit.sketches.dyadic_ecm import DyadicEcm
 from tacit.sketches.ecm import EcmSketch
 from tacit.sketches.exponential_histogram import ExponentialHistogram
 from tacit.sketches.hashing import Key, Keys, fingerprint, fingerprints, hash_ranges
@@ -19,6 +20,7 @@ __all__ = [
     "Counter",
     "DeterministicWave",
     "DyadicCountMin",
+    "DyadicEcm",
     "EcmSketch",
     "ExponentialHistogram",
     "Key",

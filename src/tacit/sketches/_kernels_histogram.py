@@ -125,10 +125,16 @@ def _crowded(cell, horizon, keep, singles, ends, fill):  # type: ignore[no-untyp
 
 
 @leaf()
-def grow_histogram(ends, fill, gone):  # type: ignore[no-untyped-def]
-    """The top level of these arrays is new and empty: mark where the first to come would be the second of a pair."""
+def grow_histogram(old, ends, fill, gone):  # type: ignore[no-untyped-def]
+    """Into new ends with one level more go the old ones, and where the first to come would be the second of a pair.
+
+    Only what is filled is written: what stays 0 takes no memory before it is first written to.
+    """
     top = len(fill) - 1
     for cell in range(len(gone)):
+        for level in range(top):
+            for j in range(fill[level, cell]):
+                ends[level, cell, j] = old[level, cell, j]
         left = gone[cell]
         for level in range(top):
             left = left // 2 - fill[level, cell]

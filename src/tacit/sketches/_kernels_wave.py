@@ -7,8 +7,8 @@ will be kept go to their places at once.
 
 A multiple of 2^level is *known* while it is among the last M 2^(level + 1) ranks: answers follow from that set. It does
 not depend on what still waits, nor on where the top is, as long as what the top forgets has expired. ``_share_out``
-sees to that: it asks for another level before the top would forget something that has not. A slot whose arrival expired
-before it could be put there holds ``LONG_AGO``.
+sees to that: it asks for another level before the top would forget something that has not. A slot holds how long
+after ``LONG_AGO`` its arrival came: 0, as it is when new, when that expired before it could be put there.
 
 Arrays: ``singles`` (cells, room) and ``tails`` (cells): the buffers, see ``_kernels_append``. ``slots`` (levels, cells,
 M). ``gone``: arrivals that left the buffer, a multiple of its room, which divides 2^top. ``first``: the time of rank 1,
@@ -85,24 +85,27 @@ def _share_out(cell, length, singles, tails, slots, gone, first):  # type: ignor
         step = np.uint64(2) << level
         source = room - (taken - _ONE) * step - (step >> _ONE) - _ONE
         for j in range(taken):
-            target[slot + j] = waiting[source + j * step]
+            target[slot + j] = waiting[source + j * step] - LONG_AGO
         level += _ONE
         count >>= _ONE
     newest = before + room
     level = min(_ctz(newest), top)
-    slots[level, cell, (newest >> min(level + _ONE, top)) & mask] = waiting[room - _ONE]
+    slots[level, cell, (newest >> min(level + _ONE, top)) & mask] = waiting[room - _ONE] - LONG_AGO
     gone[cell] += np.int64(room)
     tails[cell] -= room
     # The next at the top will overwrite one, and the oldest that is left must have expired.
     following = slots[top, cell, ((newest >> top) + np.uint64(2)) & mask]
-    return level == top and following > waiting[room - _ONE] - length
+    return level == top and following + LONG_AGO > waiting[room - _ONE] - length
 
 
 @leaf()
 def grow_wave(gone, old, slots):  # type: ignore[no-untyped-def]
-    """These slots have one level more than the old ones, and were filled up to the old top: the top is shared out."""
+    """Into new slots with one level more go the old ones; the top is shared out."""
     top, mask = len(old) - 1, old.shape[2] - 1
     for cell in range(len(gone)):
+        for level in range(top):
+            for slot in range(old.shape[2] if gone[cell] >> level else 0):
+                slots[level, cell, slot] = old[level, cell, slot]
         newest = gone[cell] >> top
         for number in range(max(newest - mask, 1), newest + 1):
             slots[top + 1 - (number & 1), cell, (number >> 1) & mask] = old[top, cell, number & mask]
@@ -124,7 +127,7 @@ def _time_of(rank, cell, singles, slots, gone):  # type: ignore[no-untyped-def]
         return singles[cell, rank - gone[cell] - 1]
     top, mask = len(slots) - 1, slots.shape[2] - 1
     level, shift = _place_of(rank, top)
-    return slots[level, cell, (rank >> shift) & mask]
+    return slots[level, cell, (rank >> shift) & mask] + LONG_AGO
 
 
 @leaf()
@@ -221,7 +224,10 @@ def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone,
     top, room = levels - 1, singles.shape[1]
     gone[cell], first[cell] = total // room * room, start
     tails[cell] = np.uint64(cell * room + total % room)
-    slots[:, cell] = LONG_AGO
+    for place in range(levels):
+        for slot in range(keep):
+            if slots[place, cell, slot]:  # what is 0 is not written to: it takes no memory yet
+                slots[place, cell, slot] = 0
     rank, level, at = total, np.int64(0), 0
     oldest = total - sizes[0] if found else total  # the arrivals of this time are the ranks above it
     while rank > 0:
@@ -235,7 +241,7 @@ def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone,
             break
         else:
             place, shift = _place_of(rank, top)
-            slots[place, cell, (rank >> shift) & (keep - 1)] = time
+            slots[place, cell, (rank >> shift) & (keep - 1)] = time - LONG_AGO
         rank, level = _next_known(rank, level, total, keep)
     if 0 < total < room:
         singles[cell, 0] = start

@@ -75,17 +75,19 @@ class DyadicCountMin(Sketch):
     def for_error(cls, epsilon: float, delta: float, *, bits: int = 32, seed: int = 0) -> Self:
         """The smallest one whose ranges are above the truth by at most epsilon * total, except with probability delta.
 
-        A range takes at most two nodes of each height that is not exact; each of them may have its part of the error
-        and of the probability.
+        A range takes at most two nodes of each height that is not exact. It is the sum of its nodes' smallest cells,
+        so at most the sum of their cells in any one row, where the others add 2 * heights * total / width on average:
+        Markov's inequality for that sum, in independent rows, gives the probability. The number of nodes costs width,
+        and no depth.
 
         >>> DyadicCountMin.for_error(0.01, 0.01)
-        DyadicCountMin(width=8699, depth=9, bits=32, seed=0, total=0)
+        DyadicCountMin(width=9243, depth=5, bits=32, seed=0, total=0)
         """
         check_share("epsilon", epsilon)
         check_share("delta", delta)
         whole("bits", bits, 1, 64)
         for heights in range(1, bits + 1):
-            width, depth = math.ceil(2 * heights * math.e / epsilon), math.ceil(math.log(2 * heights / delta))
+            width, depth = math.ceil(2 * heights * math.e / epsilon), math.ceil(math.log(1 / delta))
             if _heights(width, depth, bits) <= heights:
                 break
         return cls(width=width, depth=depth, bits=bits, seed=seed)
@@ -179,9 +181,9 @@ class DyadicCountMin(Sketch):
     def quantile(self, phi: float) -> int:
         """A key at this share of the order: fewer than phi * total keys (or none) are below it, always.
 
-        At least (phi - epsilon') * total are at most it, where epsilon' is ``epsilon`` times the heights that are not
-        exact, except with probability ``delta`` times these heights (what was asked of ``for_error`` is more than
-        both). The hashes of heights are independent, so it does no harm that earlier answers choose the later nodes.
+        At least (phi - epsilon') * total are at most it, where epsilon' is ``epsilon`` times ``heights`` (half of what
+        was asked of ``for_error``), except with probability ``delta`` times ``heights``: answers choose the way, so
+        that each height may fail by itself. Their hashes are independent, so that earlier answers do no other harm.
 
         >>> sketch = DyadicCountMin.for_error(0.05, 0.01, bits=20)
         >>> sketch.update_many(range(1000))

@@ -37,7 +37,7 @@ class HistogramCells(BucketCells):
     ) -> None:
         super().__init__(depth=depth, width=width, length=length, epsilon=epsilon, delta=delta, seed=seed)
         cells, half = depth * width, (self._keep + 1) // 2
-        room = (self._singles.shape[1] - self._keep) // 2 + half + 8
+        room = (self._singles.shape[1] - self._keep) // 2 + half + 4
         self._ends = np.zeros((1, cells, room), dtype=np.int64)
         self._fill = np.zeros((1, cells), dtype=np.int64)
 
@@ -71,13 +71,14 @@ class HistogramCells(BucketCells):
                 self._grow()
 
     def _grow(self) -> None:
-        self._ends = np.concatenate([self._ends, np.zeros((1, *self._ends.shape[1:]), dtype=np.int64)])
+        old = self._ends
+        self._ends = np.zeros((len(old) + 1, *old.shape[1:]), dtype=np.int64)
         self._fill = np.concatenate([self._fill, np.zeros((1, self._fill.shape[1]), dtype=np.int64)])
-        grow_histogram(self._ends, self._fill, self._gone)
+        grow_histogram(old, self._ends, self._fill, self._gone)
 
     def _room(self) -> int:
         if self.depth * self.width > _MANY_CELLS:
-            return 1 << (2 * self._keep + 3).bit_length()
+            return 1 << (self._keep + 7).bit_length()
         return max(_SMALLEST_BUFFER, 1 << (4 * self._keep + 7).bit_length())
 
     def _bounds(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:

@@ -6,6 +6,7 @@ from tacit.sketches.bloom import BloomFilter
 from tacit.sketches.count_min import CountMin
 from tacit.sketches.deterministic_wave import DeterministicWave
 from tacit.sketches.dyadic import DyadicCountMin
+from tacit.sketches.dyadic_ecm import DyadicEcm
 from tacit.sketches.ecm import EcmSketch
 from tacit.sketches.exponential_histogram import ExponentialHistogram
 from tacit.sketches.randomized_wave import RandomizedWave
@@ -15,7 +16,7 @@ from tacit.sketches.sketch import Sketch
 __all__ = ["load"]
 
 _ALL: tuple[type[Sketch], ...] = (
-    CountMin, DyadicCountMin, BloomFilter, ExponentialHistogram, DeterministicWave, RandomizedWave, EcmSketch
+    CountMin, DyadicCountMin, BloomFilter, ExponentialHistogram, DeterministicWave, RandomizedWave, EcmSketch, DyadicEcm
 )  # fmt: skip
 _KINDS = {each.KIND: each for each in _ALL}
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.sketches._kernels_append import LONG_AGO
 from tacit.sketches._kernels_wave import (
     bounds_wave,
     build_wave,
@@ -37,7 +36,7 @@ class WaveCells(BucketCells):
     ) -> None:
         super().__init__(depth=depth, width=width, length=length, epsilon=epsilon, delta=delta, seed=seed)
         levels = self._singles.shape[1].bit_length()
-        self._slots = np.full((levels, depth * width, self._keep), LONG_AGO, dtype=np.int64)
+        self._slots = np.zeros((levels, depth * width, self._keep), dtype=np.int64)
 
     @property
     def _keep(self) -> int:
@@ -70,8 +69,7 @@ class WaveCells(BucketCells):
 
     def _grow(self) -> None:
         old = self._slots
-        self._slots = np.full((len(old) + 1, *old.shape[1:]), LONG_AGO, dtype=np.int64)
-        self._slots[: len(old) - 1] = old[:-1]
+        self._slots = np.zeros((len(old) + 1, *old.shape[1:]), dtype=np.int64)
         grow_wave(self._gone, old, self._slots)
 
     def _room(self) -> int:
@@ -100,7 +98,7 @@ class WaveCells(BucketCells):
         levels = len(self._slots)
         while live > (self._keep - 2) << (levels - 1):
             levels += 1
-        self._slots = np.empty((levels, *self._slots.shape[1:]), dtype=np.int64)
+        self._slots = np.zeros((levels, *self._slots.shape[1:]), dtype=np.int64)
 
     def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
         build_wave(

@@ -85,7 +85,9 @@ def sliding_window(window: Window, *, in_micros: bool) -> SlidingWindow:
             raise OptionError("how long a tick of numeric times is only you know; give the window's length in ticks")
         return SlidingWindow(window // timedelta(microseconds=1))
     if isinstance(window, bool) or not isinstance(window, int):
-        raise OptionError(f"a window is a SlidingWindow, a timedelta or a whole number of ticks, and {window!r} is none")
+        raise OptionError(
+            f"a window is a SlidingWindow, a timedelta or a whole number of ticks, and {window!r} is none"
+        )
     return SlidingWindow(window)
 
 
@@ -98,7 +100,9 @@ def _ticks(value: Column, kind: st.DataType, name: str) -> tuple[Column, bool]:
         return sf.unix_date(value).cast("bigint") * _DAY_MICROS, True
     if isinstance(kind, st.IntegralType):
         return value.cast("bigint"), False
-    advice = f"write TO_TIMESTAMP({name})" if isinstance(kind, st.StringType) else "count ticks of a unit that you choose"
+    advice = (
+        f"write TO_TIMESTAMP({name})" if isinstance(kind, st.StringType) else "count ticks of a unit that you choose"
+    )
     raise DataError(
         f"the time column {name} is {kind.simpleString()}; times of a sketch are timestamps, dates or whole numbers, "
         f"so {advice}"

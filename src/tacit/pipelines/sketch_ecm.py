@@ -17,15 +17,23 @@ from typing import Required, TypedDict, Unpack
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
 from tacit.pipelines.columns import column, resolve
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.sketch_columns import Given, Window, arrivals, sliding_window
-from tacit.pipelines.sketch_functions import sketch_merge_all
+from tacit.pipelines.sketch_functions import arrow_function, sketch_merge_all
 from tacit.pipelines.sketch_tasks import (
-    LEFT_OUT, PART, SKETCH, TIME, Recipe, build, build_groups, merge_part, shipped, sum_group,
-)  # fmt: skip
+    LEFT_OUT,
+    PART,
+    SKETCH,
+    TIME,
+    Recipe,
+    build,
+    build_groups,
+    merge_part,
+    shipped,
+    sum_group,
+)
 from tacit.sketches import Counter, EcmSketch, Query
 from tacit.vocabulary.errors import MergeError, OptionError
 
@@ -108,7 +116,7 @@ def ecm(frame: DataFrame, **options: Unpack[EcmOptions]) -> EcmSketch:
         clicks = ecm(df, key="page", time="ts", window=timedelta(hours=1), epsilon=0.01, delta=0.01)
         clicks.estimate("/index.html"), clicks.estimate("/index.html", 60_000_000)
     """
-    chosen = _Options(**options)
+    chosen = _chosen(frame, options)
     parts = _partitions(frame)
     tree = _tree(frame, parts, chosen.fan_in)
     columns, recipe = _recipe(frame, chosen, len(tree))
@@ -138,7 +146,7 @@ def ecm_by(frame: DataFrame, by: Sequence[str] = (), **options: Unpack[EcmOption
         hourly = ecm_by(df.withColumn("hour", sf.date_trunc("hour", "ts")), ["hour"], key="page", time="ts",
                         window=timedelta(hours=1), epsilon=0.01, delta=0.01, merges_later=1)
     """
-    chosen = _Options(**options)
+    chosen = _chosen(frame, options)
     names = [resolve(frame, each, role="group") for each in by]
     _check_groups(frame, names)
     tree = [] if names else _tree(frame, _partitions(frame), chosen.fan_in)
@@ -153,16 +161,20 @@ def ecm_by(frame: DataFrame, by: Sequence[str] = (), **options: Unpack[EcmOption
     told = frame.select(*keys, *columns).sortWithinPartitions(*keys, TIME)
     schema = st.StructType([frame.schema[name] for name in names])
     made = told.mapInArrow(
-        shipped(build_groups, recipe, len(names)), schema.add(SKETCH, "binary").add(LEFT_OUT, "bigint")
+        shipped(build_groups, recipe, len(names)), schema.add(SKETCH, "binary").add(LEFT_OUT, "long")
     )
-    add = arrow_udf(shipped(sum_group), st.LongType(), ArrowUDFType.GROUPED_AGG)
+    add = arrow_function(shipped(sum_group), st.LongType(), aggregate=True)
     return made.groupBy(*keys).agg(sketch_merge_all(SKETCH).alias(SKETCH), add(LEFT_OUT).alias(LEFT_OUT))
+
+
+def _chosen(frame: DataFrame, options: EcmOptions) -> _Options:
+    if frame.isStreaming:
+        raise OptionError("a stream has no end to be sketched at; sketch its batches, as ecm_batches does")
+    return _Options(**options)
 
 
 def _recipe(frame: DataFrame, chosen: _Options, levels: int) -> tuple[tuple[Column, ...], Recipe]:
     """The columns that tasks see, and the sketch that they make; all that can be wrong is found before a job runs."""
-    if frame.isStreaming:
-        raise OptionError("a stream has no end to be sketched at; sketch its batches, as ecm_batches does")
     told = arrivals(frame, key=chosen.key, time=chosen.time, count=chosen.count, seed=chosen.seed)
     window = sliding_window(chosen.window, in_micros=told.in_micros)
     if window.by == "time" and chosen.time is None:

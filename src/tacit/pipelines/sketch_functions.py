@@ -17,18 +17,21 @@ Where one sketch is asked for many rows, :func:`estimates_of` sends it once for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from tacit.pipelines.sketch_answers import answer, estimate_known
 from tacit.pipelines.sketch_tasks import shipped
 from tacit.sketches import Sketch, load
 
 __all__ = [
+    "arrow_function",
     "bloom_contains",
     "ecm_error",
     "ecm_estimate",
@@ -122,8 +125,7 @@ def estimates_of(sketch: Sketch | bytes, key: Given, length: int | None = None) 
     """How often the key of each row came, by one sketch, which is sent to each task once."""
     data = sketch if isinstance(sketch, bytes) else sketch.to_bytes()
     load(data)  # what is no sketch is told now
-    called = arrow_udf(shipped(estimate_known, data, length), st.DoubleType(), ArrowUDFType.SCALAR)
-    made: Column = called(key)
+    made: Column = arrow_function(shipped(estimate_known, data, length), st.DoubleType())(key)
     return made
 
 
@@ -133,8 +135,15 @@ def _call(name: str, *columns: Given, length: Length = None) -> Column:
     return made
 
 
+def arrow_function(function: Callable[..., Any], returns: st.DataType, *, aggregate: bool = False) -> Any:
+    """A function on Arrow columns as one on Spark's columns."""
+    # Spark tells aggregates from other functions by these.
+    function.__annotations__ = {"columns": pa.Array, "named": pa.Array, "return": Any if aggregate else pa.Array}
+    make: Any = arrow_udf
+    return make(function, returns)
+
+
 def _udf(name: str) -> Any:
-    kind = ArrowUDFType.GROUPED_AGG if name == _AGGREGATE else ArrowUDFType.SCALAR
     function = shipped(answer, name)
     function.__name__ = name  # what Spark calls the column
-    return arrow_udf(function, _RETURNS[name], kind)
+    return arrow_function(function, _RETURNS[name], aggregate=name == _AGGREGATE)

@@ -1,6 +1,6 @@
 """Sketches of streams: each micro-batch leaves its own, and any of them are merged later.
 
-A stream has no end to be sketched at, but its batches have. ``foreachBatch`` calls what :func:`ecm_batches` makes, which
+A stream has no end to be sketched at, but its batches have. ``foreachBatch`` calls what :func:`ecm_batches` makes: it
 writes one sketch of the batch (or one for each group) into a folder of its own. A batch that comes again after a
 failure writes the same folder again, so each row is in exactly one sketch. Windows by time do not care in which batch
 a row came: when sketches are merged, all arrivals are in the order of their times, also late ones.

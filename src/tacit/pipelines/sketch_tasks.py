@@ -60,7 +60,7 @@ class Recipe:
 
 
 def shipped(function: Callable[..., Any], *arguments: object) -> Callable[..., Any]:
-    """The function with these first arguments, to be called in workers: they look for this package where we found it."""
+    """The function with these first arguments, for workers: they look for this package where we found it."""
     module, name, packed, paths = function.__module__, function.__name__, pickle.dumps(arguments), list(sys.path)
 
     # A function inside a function is pickled whole, so a worker can run it before it can import this package.

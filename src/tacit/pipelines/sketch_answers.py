@@ -16,7 +16,7 @@ import pyarrow as pa
 from tacit.pipelines.sketch_tasks import merged
 from tacit.sketches import BloomFilter, DyadicCountMin, DyadicEcm, EcmSketch, Sketch, hash_ranges, load
 from tacit.vocabulary import IntArray, WordArray
-from tacit.vocabulary.errors import DataError, OptionError, TacitError
+from tacit.vocabulary.errors import DataError, OptionError
 
 __all__ = ["ANSWERS", "answer", "estimate_known", "merge_group"]
 
@@ -24,16 +24,13 @@ _KEPT = 16
 
 
 def answer(name: str, *columns: pa.Array, **named: pa.Array) -> Any:
-    """Call the function of this name. An error is told without the frames that it came through."""
+    """Call the function of this name."""
     function = ANSWERS[name]
     try:
         bound = inspect.signature(function).bind(*columns, **named)
     except TypeError:
         raise OptionError(f"{name} takes ({', '.join(inspect.signature(function).parameters)})") from None
-    try:
-        return function(*bound.args, **bound.kwargs)
-    except TacitError as error:
-        raise error.with_traceback(None) from None
+    return function(*bound.args, **bound.kwargs)
 
 
 def ecm_estimate(sketch: pa.Array, key: pa.Array, length: pa.Array | None = None) -> pa.Array:
@@ -93,6 +90,8 @@ def sketch_merge(a: pa.Array, b: pa.Array) -> pa.Array:
 def merge_group(sketch: pa.Array) -> bytes | None:
     """All as one; None where there is none."""
     given = _binary(sketch).drop_null().to_pylist()
+    if len(given) == 1:
+        load(given[0])  # what is no sketch is told, not handed on
     return merged(given) if given else None
 
 
@@ -160,7 +159,7 @@ def _keys(sketch: Any, keys: pa.Array, rows: IntArray) -> WordArray | IntArray:
         whole: IntArray = taken.cast(pa.int64()).to_numpy(zero_copy_only=False)
         return whole if isinstance(sketch, (DyadicCountMin, DyadicEcm)) else whole.view(np.uint64)
     if isinstance(sketch, (DyadicCountMin, DyadicEcm)):
-        raise DataError(f"keys of a {type(sketch).__name__} are whole numbers, and {kind} is given")
+        raise DataError(f"keys of {type(sketch).__name__} are whole numbers, and {kind} is given")
     if not (pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind)):
         raise DataError(f"a key of a sketch is a whole number, a text or binary, and {kind} is given")
     texts = taken.cast(pa.large_binary())
@@ -191,7 +190,7 @@ def _open(data: bytes) -> Sketch:
 def _opened(data: bytes, what: str, *kinds: type[Sketch]) -> Any:
     found = _open(data)
     if not isinstance(found, kinds):
-        raise DataError(f"{what} is asked for, and a {type(found).__name__} is given")
+        raise DataError(f"{what} is asked for, and {type(found).__name__} is given")
     return found
 
 
@@ -210,5 +209,5 @@ def _bloom(data: bytes) -> BloomFilter:
 def _counting(data: bytes) -> Any:
     found = _open(data)
     if not hasattr(found, "estimate_many"):
-        raise DataError(f"a sketch that counts keys is asked for, and a {type(found).__name__} is given")
+        raise DataError(f"a sketch that counts keys is asked for, and {type(found).__name__} is given")
     return found

@@ -6,10 +6,13 @@ bytes. Nothing here looks at single rows.
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from pyspark import TaskContext
 from tacit.sketches import EcmSketch, load
 from tacit.sketches.ecm import EcmLineage
 from tacit.sketches.hashing import fingerprint
+from tacit.vocabulary.errors import TacitError
 
 __all__ = [
     "COUNT",
@@ -33,6 +37,7 @@ __all__ = [
     "build_groups",
     "merge_part",
     "merged",
+    "run_shipped",
     "shipped",
     "sum_group",
 ]
@@ -65,14 +70,39 @@ def shipped(function: Callable[..., Any], *arguments: object) -> Callable[..., A
 
     # A function inside a function is pickled whole, so a worker can run it before it can import this package.
     def call(*columns: Any, **named: Any) -> Any:
-        import pickle as worker_pickle
         import sys as worker_sys
-        from importlib import import_module
 
         worker_sys.path.extend(path for path in paths if path not in worker_sys.path)
-        return getattr(import_module(module), name)(*worker_pickle.loads(packed), *columns, **named)
+        from tacit.pipelines.sketch_tasks import run_shipped
+
+        return run_shipped(module, name, packed, columns, named)
 
     return call
+
+
+def run_shipped(module: str, name: str, packed: bytes, columns: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call in a worker what was shipped to it."""
+    with _plainly():
+        result = getattr(import_module(module), name)(*pickle.loads(packed), *columns, **named)
+    return _each(result) if isinstance(result, Iterator) else result
+
+
+def _each(results: Iterator[Any]) -> Iterator[Any]:
+    with _plainly():
+        yield from results
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """An error of ours leaves the worker as its sentence, without a trace of it: who reads it has no bug to look for.
+
+    Spark's worker asks the environment when it tells an error, and ends then, so nobody else's trace is lost.
+    """
+    try:
+        yield
+    except TacitError:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
 
 
 def build(recipe: Recipe, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tacit import sketches
 from tacit.sketches.serial import FORMAT
 from tacit.vocabulary import DataError, LineageMismatch, MergeError, OptionError
-from tests.sketches.cases import CASES, KEYS, named
+from tests.sketches.case_kinds import KEYS, named
+from tests.sketches.cases import CASES
 from tests.sketches.chance import assert_rare
 
 every = pytest.mark.parametrize("case", CASES, ids=named)
@@ -25,7 +26,7 @@ windowed = pytest.mark.parametrize(
 unfailing = pytest.mark.parametrize("case", [case for case in CASES if not case.delta], ids=named)
 
 SEEDS = 120
-few = settings(max_examples=50)  # of each law for each case
+few = settings(max_examples=40)  # of each law for each case
 
 
 @st.composite
@@ -222,7 +223,7 @@ def test_damaged_bytes_are_refused(case, stream, place, change, more):
 
 
 @every
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(stream=streams(), place=st.integers(0), change=st.integers(1, 255), cut=st.booleans())
 def test_changed_bytes_with_a_right_checksum_are_a_sketch_or_refused(case, stream, place, change, cut):
     """What is read back is never in a state that answers cannot be given from."""
@@ -256,6 +257,20 @@ def test_being_asked_written_or_merged_changes_nothing(case, stream, other):
         case.feed(second.merge(sketch), [(4, 10**6, 5)])
     assert sketch.to_bytes() == before
     assert second.to_bytes() == beside
+
+
+@every
+def test_what_is_wrong_is_refused_and_changes_nothing(case):
+    """Also when the arrivals before it are right."""
+    sketch = case.fed([(1, 2, 3), (4, 5, 6)])
+    before = sketch.to_bytes()
+    for wrong in case.wrong():
+        for feed in (case.feed, case.feed_slowly):
+            with pytest.raises((DataError, OptionError)):
+                feed(sketch, [wrong])
+        with pytest.raises((DataError, OptionError)):
+            case.feed(sketch, [(1, 7, 1), wrong])
+        assert sketch.to_bytes() == before, wrong
 
 
 @windowed
@@ -296,3 +311,21 @@ def test_time_passes_without_arrivals(case, stream, length, later):
     assert sketch.to_bytes() == before
     told.advance(now + 40)
     assert case.answers(told) == [0.0] * len(case.questions())
+
+
+@windowed
+def test_a_window_is_asked_for_what_it_has(case):
+    sketch = case.fed([(1, 2, 3), (4, 5, 6)])
+    question = case.questions()[0][:-1]
+    for length in (0, -1, 41, 1.5, "a"):
+        with pytest.raises(OptionError):
+            case.ask(sketch, (*question, length))
+    for now in (4, 1.5, "a", 2**61):
+        with pytest.raises((DataError, OptionError)):
+            case.ask(sketch, (*question, 1), now=now)
+    for now in (1.5, "a", 2**61):
+        with pytest.raises(DataError):
+            sketch.advance(now)
+    for window in (40, None):
+        with pytest.raises(OptionError, match="SlidingWindow"):
+            case.make(window=window)

@@ -85,7 +85,7 @@ def test_the_invariant_holds_after_every_arrival(epsilon, counts):
 @kinds
 @pytest.mark.parametrize("epsilon", [0.5, 0.1])
 @settings(max_examples=40)
-@given(parts=st.lists(rows(most=25), min_size=1, max_size=4), later=rows(), window=st.sampled_from([30, 500, 10**9]))
+@given(parts=st.lists(rows(most=25), min_size=2, max_size=4), later=rows(), window=st.sampled_from([30, 500, 10**9]))
 def test_a_merge_counts_half_of_each_bucket_at_each_end(kind, twin, epsilon, parts, later, window):
     sketches, expected = [], []
     for blocks in parts:
@@ -259,3 +259,21 @@ def test_bytes_say_what_came_and_not_how(kind, twin, blocks, window, cuts):
         travelled.update_many(times[lo:hi], counts[lo:hi])
         travelled = kind.from_bytes(travelled.to_bytes())
     assert whole.to_bytes() == pieces.to_bytes() == travelled.to_bytes()
+
+
+@alone
+@pytest.mark.parametrize("epsilon", [0.05, 0.9])
+def test_merged_one_by_one_a_thousand_times_bounds_still_hold(kind, epsilon):
+    """Who merges so loses all that was promised, but gets no wrong promise and no error."""
+    whole = kind(window=SlidingWindow(100), epsilon=epsilon)
+    for number in range(1000):
+        other = kind(window=SlidingWindow(100), epsilon=epsilon)
+        other.update_many([number, number])
+        whole = whole.merge(other)
+    assert whole.levels == 1000
+    assert kind.merge_all([whole]).to_bytes() == whole.to_bytes()
+    for length in (1, 10, 100):
+        assert whole.lower_bound(length) <= 2 * length <= whole.upper_bound(length)
+    assert whole.error > 1e20
+    assert kind.from_bytes(whole.to_bytes()).error == whole.error
+    assert whole.upper_bound(now=5000) == 0

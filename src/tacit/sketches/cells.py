@@ -129,9 +129,10 @@ class BucketCells(Cells):
         lower, upper = self._bounds(which, start)
         if self.levels == 0:
             return lower.astype(np.float64), upper.astype(np.float64)
-        least = lower / (1 + self.epsilon) ** self.levels
-        most = upper / (1 - self.epsilon) ** self.levels
-        return np.ceil(least * (1 - 1e-12)), np.floor(most * (1 + 1e-12))
+        least = np.ceil(lower * ((1 + self.epsilon) ** -self.levels * (1 - 1e-12)))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            most = np.floor(upper / ((1 - self.epsilon) ** self.levels * (1 - 1e-12)))
+        return least, np.where(upper > 0, most, 0.0)
 
     @classmethod
     def merged(cls, parts: Sequence[Self], horizon: int) -> Self:

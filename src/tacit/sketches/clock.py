@@ -35,6 +35,8 @@ class Clock:
     __slots__ = ("late", "now", "seen", "window")
 
     def __init__(self, window: SlidingWindow) -> None:
+        if not isinstance(window, SlidingWindow):
+            raise OptionError(f"the window of a sketch is a SlidingWindow, and {window!r} is none")
         self.window = window
         self.now = 0 if window.by == "rows" else -LONGEST
         self.late = 0
@@ -85,18 +87,18 @@ class Clock:
     def advance(self, now: int) -> None:
         """Time passes; it never goes back."""
         self._check(now)
-        self.now = max(self.now, now)
+        self.now = max(self.now, int(now))
 
     def start_of(self, length: int | None, now: int | None) -> int:
         """Where a range begins: it holds what came after that. None is the whole window, and the latest time."""
         end = self.now if now is None else now
+        self._check(end)
         if end < self.now:
             raise OptionError(f"a sketch answers for its latest time {self.now} or later, not for {end}")
-        self._check(end)
         size = self.window.length if length is None else length
-        if not 1 <= size <= self.window.length:
+        if not isinstance(size, (int, np.integer)) or not 1 <= size <= self.window.length:
             raise OptionError(f"a range of this window has a length of 1 to {self.window.length}, and {size} is none")
-        return end - size
+        return int(end) - int(size)
 
     def merged(self, others: Iterable[Clock]) -> Clock:
         """The clock of all streams together."""
@@ -122,7 +124,7 @@ class Clock:
 
     @staticmethod
     def _check(time: int) -> None:
-        if abs(time) > LONGEST:
+        if not isinstance(time, (int, np.integer)) or abs(int(time)) > LONGEST:
             raise DataError(f"a time of a sketch is a whole number between -2^60 and 2^60, and {time} is not")
 
 
@@ -134,6 +136,8 @@ def whole_numbers(what: str, values: Times, rows: int) -> IntArray:
         ...
     tacit.vocabulary.errors.DataError: the times of a sketch are whole numbers, and float64 are given
     """
+    if not hasattr(values, "__len__"):
+        raise DataError(f"the {what} of a sketch are a list or an array, and {values!r} is neither")
     given = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
     if given.dtype.kind not in "iub":
         raise DataError(f"the {what} of a sketch are whole numbers, and {given.dtype} are given")

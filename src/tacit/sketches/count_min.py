@@ -1,4 +1,4 @@
-"""How often each key came, in a table of counters: the Count-Min sketch (docs/SKETCHES.md; seed, section 3).
+"""How often each key came, in a table of counters: the Count-Min sketch (seed, section 3).
 
 Every key has one cell in each of d rows of w cells, and counts in all of them. Other keys can only add to a cell, so
 the smallest of a key's cells is never below its true count. In one row the others add (total - count) / w to a key's

@@ -21,7 +21,7 @@ from tacit.sketches.count_min import CELLS_MOST, DEPTH_MOST, at_least
 from tacit.sketches.counts import MOST, Counts, check_counts, check_total, exact_sum, whole
 from tacit.sketches.hashing import Keys, check_seed, row_words
 from tacit.sketches.parameters import check_share
-from tacit.sketches.ranges import check_range, check_threshold, nodes_of, whole_keys, whole_words
+from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordArray
@@ -190,8 +190,7 @@ class DyadicCountMin(Sketch):
         >>> 450 <= sketch.quantile(0.5) <= 500
         True
         """
-        if not 0 <= phi <= 1:
-            raise OptionError(f"a quantile is asked for a share of 0 to 1, and {phi} is not")
+        check_phi(phi)
         if not self._total:
             raise DataError("a sketch that counted nothing has no quantiles; count something first")
         wanted = min(self._total, max(1, math.ceil(phi * self._total)))

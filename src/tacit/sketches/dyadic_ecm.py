@@ -28,10 +28,11 @@ import numpy as np
 
 from tacit.sketches.cells import BucketCells
 from tacit.sketches.clock import Clock, Times, plain
+from tacit.sketches.counts import whole
 from tacit.sketches.hashing import Keys, check_seed
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Shape, check_share, unmerged_error
-from tacit.sketches.ranges import check_range, check_threshold, nodes_of, whole_keys, whole_words
+from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.table import Table, check_shape, hashed, identity, read_shape, write_shape
@@ -76,8 +77,7 @@ class DyadicEcm(Sketch):
         self, *, window: SlidingWindow, shape: Shape, bits: int = 32, seed: int = 0, counter: Counter = "histogram"
     ) -> None:
         check_shape(shape)
-        if not isinstance(bits, int) or not 1 <= bits <= _BITS_MOST:
-            raise OptionError(f"keys of this sketch have 1 to {_BITS_MOST} bits, and {bits} is none of them")
+        whole("bits", bits, 1, _BITS_MOST)
         if counter not in _CELLS:
             raise OptionError(f"this sketch counts with a histogram or a wave, and {counter!r} is neither")
         self._lineage = DyadicEcmLineage(window, shape, bits, check_seed(seed), counter)
@@ -108,6 +108,7 @@ class DyadicEcm(Sketch):
         """
         check_share("epsilon", epsilon)
         check_share("delta", delta)
+        whole("bits", bits, 1, _BITS_MOST)
         error = math.sqrt(1 + epsilon) - 1
         for heights in range(1, _BITS_MOST + 1):
             shape = Shape(error / (2 * heights), unmerged_error(error, levels), delta, 0.0)
@@ -219,8 +220,7 @@ class DyadicEcm(Sketch):
         Fewer than (phi + x) N arrivals are below it and at least (phi - x) N are at most it, where x is ``error`` and
         that of a window counter (for N itself), except with probability ``heights`` times ``shape.delta_cells``.
         """
-        if not 0 <= phi <= 1:
-            raise OptionError(f"a quantile is asked for a share of 0 to 1, and {phi} is not")
+        check_phi(phi)
         start = self._clock.start_of(length, now)
         sums = np.cumsum(self._tables[-1].whole(start)[0])
         if not sums[-1]:
@@ -275,12 +275,14 @@ class DyadicEcm(Sketch):
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new sketch of all streams together: one level, however many there are."""
+        """A new sketch of all streams together: one level, however many there are (none if it is one)."""
         parts = list(sketches)
         check_lineage(cls, parts)
         first = parts[0]
         if first._lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
+        if len(parts) == 1:
+            return cls.from_bytes(parts[0].to_bytes())
         made = cls._of(first._lineage)
         made._clock = first._clock.merged(part._clock for part in parts[1:])
         made._tables = [

@@ -79,7 +79,7 @@ class EcmSketch(Sketch):
         counter: Counter = "histogram",
         source: int = 0,
     ) -> None:
-        check_shape(shape)
+        check_shape(shape, counter)
         if counter not in _CELLS:
             raise OptionError(f"an ECM-sketch counts with one of {', '.join(_CELLS)}, and {counter!r} is none of them")
         self._lineage = EcmLineage(window, shape, seed, counter)
@@ -234,12 +234,14 @@ class EcmSketch(Sketch):
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new sketch of all streams together: one level, however many there are."""
+        """A new sketch of all streams together: one level, however many there are (none if it is one)."""
         parts = list(sketches)
         check_lineage(cls, parts)
         lineage = parts[0].lineage
         if lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
+        if len(parts) == 1:
+            return cls.from_bytes(parts[0].to_bytes())
         made = cls(window=lineage.window, shape=lineage.shape, seed=lineage.seed, counter=lineage.counter)
         made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
         made._table = parts[0]._table.merged([part._table for part in parts[1:]], made._clock.horizon)

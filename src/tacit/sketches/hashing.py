@@ -10,7 +10,7 @@ process, the machine or Python's own hash.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -83,6 +83,8 @@ def fingerprints(keys: Keys, *, seed: int) -> WordArray:
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "iub":
         kind = np.uint64 if keys.dtype.kind == "u" else np.int64
         return keys.astype(kind, copy=False).view(np.uint64)
+    if not isinstance(keys, Iterable):
+        raise DataError(f"several keys are a list or an array, and {keys!r} is neither")
     listed = list(keys)
     if all(isinstance(key, (int, np.integer)) for key in listed):
         return np.array([_word(int(key)) for key in listed], dtype=np.uint64)

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from tacit.vocabulary import OptionError
 
 __all__ = ["Counter", "Query", "Shape", "merged_error", "split", "unmerged_error"]
@@ -57,8 +59,7 @@ def split(
     """
     check_share("epsilon", epsilon)
     check_share("delta", delta)
-    if levels < 0:
-        raise OptionError(f"sketches are merged over 0 levels or more, not over {levels}")
+    _check_levels(levels)
     if query not in ("point", "inner_product"):
         raise OptionError(f"a sketch is made for the query point or inner_product, and {query!r} is neither")
     if counter not in ("histogram", "wave", "random_wave"):
@@ -77,7 +78,10 @@ def merged_error(error: float, levels: int) -> float:
     >>> merged_error(0.25, 2)
     0.953125
     """
-    return (1 + error) ** (levels + 1) - 1 if levels else error
+    try:
+        return (1 + error) ** (levels + 1) - 1 if levels else error
+    except OverflowError:
+        return math.inf
 
 
 def unmerged_error(error: float, levels: int) -> float:
@@ -86,7 +90,7 @@ def unmerged_error(error: float, levels: int) -> float:
     >>> round(merged_error(unmerged_error(0.1, 8), 8), 9)
     0.1
     """
-    if levels == 0:
+    if _check_levels(levels) == 0:
         return error
     start = math.expm1(math.log1p(error) / (levels + 1))
     while merged_error(start, levels) > error:
@@ -94,7 +98,13 @@ def unmerged_error(error: float, levels: int) -> float:
     return start
 
 
+def _check_levels(levels: int) -> int:
+    if not isinstance(levels, (int, np.integer)) or levels < 0:
+        raise OptionError(f"sketches are merged over 0 levels or more, not over {levels}")
+    return levels
+
+
 def check_share(name: str, value: float) -> None:
     """OptionError unless 0 < value < 1."""
-    if not 0 < value < 1:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 < value < 1:
         raise OptionError(f"{name} of a sketch is between 0 and 1, and {value} is not")

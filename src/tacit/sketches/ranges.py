@@ -5,12 +5,14 @@ A node of height h with the prefix p stands for the numbers from p * 2^h on, 2^h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from tacit.sketches.hashing import Keys, check_words, fingerprints
 from tacit.vocabulary import DataError, OptionError, WordArray
 
-__all__ = ["check_range", "check_threshold", "nodes_of", "whole_keys"]
+__all__ = ["check_phi", "check_range", "check_threshold", "nodes_of", "whole_keys", "whole_words"]
 
 
 def whole_keys(keys: Keys, bits: int) -> WordArray:
@@ -26,7 +28,8 @@ def whole_keys(keys: Keys, bits: int) -> WordArray:
             raise _no_key(keys.min(), bits)
         if keys.dtype.kind not in "iub" and keys.size:
             raise _no_key(keys.flat[0], bits)
-    elif not isinstance(keys, (str, bytes)):
+    elif isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
+        keys = list(keys)
         for key in keys:
             if not isinstance(key, (int, np.integer)) or not 0 <= key < 2**bits:
                 raise _no_key(key, bits)
@@ -43,18 +46,25 @@ def whole_words(words: WordArray, bits: int) -> WordArray:
 
 def check_range(lo: int, hi: int, bits: int) -> None:
     """DataError unless both ends are keys, and the first is not above the last."""
-    if not 0 <= lo <= hi < 2**bits:
+    whole = isinstance(lo, (int, np.integer)) and isinstance(hi, (int, np.integer))
+    if not whole or not 0 <= lo <= hi < 2**bits:
         raise DataError(f"a range of this sketch is from 0 <= lo to lo <= hi < 2^{bits}, and {lo} to {hi} is none")
 
 
 def check_threshold(share: float, least: float) -> None:
     """OptionError unless the share is at most 1 and above what the sketch can tell from nothing."""
-    if not 0 < share <= 1:
+    if not isinstance(share, (int, float, np.integer, np.floating)) or not 0 < share <= 1:
         raise OptionError(f"a share of the total is above 0 and at most 1, and {share} is not")
     if share <= least:
         raise OptionError(
             f"a share of {share} is not above {least:.3g}, by which this sketch over-counts a key; allow it less error"
         )
+
+
+def check_phi(phi: float) -> None:
+    """OptionError unless it is a share of 0 to 1."""
+    if not isinstance(phi, (int, float, np.integer, np.floating)) or not 0 <= phi <= 1:
+        raise OptionError(f"a quantile is asked for a share of 0 to 1, and {phi} is not")
 
 
 def nodes_of(lo: int, hi: int, heights: int) -> tuple[list[tuple[int, int]], tuple[int, int]]:
@@ -63,7 +73,7 @@ def nodes_of(lo: int, hi: int, heights: int) -> tuple[list[tuple[int, int]], tup
     >>> nodes_of(3, 12, 2)
     ([(0, 3), (0, 12)], (1, 3))
     """
-    nodes, end = [], hi + 1
+    nodes, lo, end = [], int(lo), int(hi) + 1
     for height in range(heights):
         if lo >= end:
             break

@@ -14,7 +14,7 @@ import numpy as np
 from tacit.sketches._kernels_append import lookup, places
 from tacit.sketches.cells import Cells
 from tacit.sketches.hashing import row_words
-from tacit.sketches.parameters import Shape, check_share
+from tacit.sketches.parameters import Counter, Shape, check_share
 from tacit.sketches.serial import Reader, Writer, damaged
 from tacit.vocabulary import FloatArray, IntArray, OptionError, WordArray
 
@@ -41,7 +41,14 @@ def hashed(seed: int, depth: int, number: int = 0) -> WordArray:
 
 @dataclass(slots=True)
 class Table:
-    """The cells, and the words that say which cell of a row a key has."""
+    """The cells, and the words that say which cell of a row a key has.
+
+    >>> from tacit.sketches.histogram_cells import HistogramCells
+    >>> table = Table(HistogramCells(depth=1, width=4, length=60, epsilon=0.1), identity(2))
+    >>> table.insert(np.array([3, 1, 3], dtype=np.uint64), np.array([5, 6, 7]), None)
+    >>> table.whole(0), table.total(5)
+    (array([[0., 1., 0., 2.]]), 2.0)
+    """
 
     cells: Cells
     words: WordArray
@@ -97,7 +104,7 @@ class Table:
         return found.ravel()
 
 
-def check_shape(shape: Shape) -> None:
+def check_shape(shape: Shape, counter: Counter = "histogram") -> None:
     """OptionError unless all errors and probabilities are such that there can be a table of this shape.
 
     >>> check_shape(Shape(1e-12, 0.1, 0.1, 0.0))
@@ -105,7 +112,8 @@ def check_shape(shape: Shape) -> None:
         ...
     tacit.vocabulary.errors.OptionError: an error or a probability of a sketch is at least 1e-09, and 1e-12 is less
     """
-    for each in (shape.epsilon_cells, shape.epsilon_window, shape.delta_cells):
+    failing = (shape.delta_window,) if counter == "random_wave" else ()
+    for each in (shape.epsilon_cells, shape.epsilon_window, shape.delta_cells, *failing):
         check_share("an error or a probability", each)
         if each < _LEAST:
             raise OptionError(f"an error or a probability of a sketch is at least {_LEAST}, and {each} is less")

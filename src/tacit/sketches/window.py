@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from operator import index
+from typing import Literal, SupportsIndex
 
 from tacit.vocabulary import OptionError
 
@@ -31,7 +32,8 @@ class SlidingWindow:
     by: Literal["time", "rows"] = "time"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.length <= LONGEST:
+        if not isinstance(self.length, SupportsIndex) or not 1 <= index(self.length) <= LONGEST:
             raise OptionError(f"a sliding window has a length of 1 to 2^60, and {self.length} is none")
+        object.__setattr__(self, "length", index(self.length))
         if self.by not in ("time", "rows"):
             raise OptionError(f"a sliding window is by time or by rows, and {self.by!r} is neither")

@@ -94,7 +94,8 @@ class WindowCounter(Sketch):
         given = counts if times is None else times
         if given is None:
             raise OptionError("update_many needs the times of arrivals, or in a window by rows their counts")
-        taken, often = self._clock.take(len(given), times, counts)
+        rows = len(given) if hasattr(given, "__len__") else 0
+        taken, often = self._clock.take(rows, times, counts)
         # In a sketch of one cell each key has that cell, so any words will do as keys.
         self._cells.insert(_WORDS, taken.view(np.uint64), taken, often)
 
@@ -116,11 +117,13 @@ class WindowCounter(Sketch):
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new counter of all streams together: one level, however many there are."""
+        """A new counter of all streams together: one level, however many there are (none if it is one)."""
         parts = list(sketches)
         check_lineage(cls, parts)
         if parts[0].lineage.window.by == "rows":
             raise MergeError(BY_ROWS)
+        if len(parts) == 1:
+            return cls.from_bytes(parts[0].to_bytes())
         made = cls(window=parts[0].lineage.window, epsilon=parts[0].epsilon)
         made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
         made._cells = parts[0]._cells.merged([part._cells for part in parts], made._clock.horizon)

@@ -17,10 +17,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 
+from tacit.vocabulary import errors
 from tacit.vocabulary.errors import DataError, MachineError, SentenceError, TacitError
 
 __all__ = ["GONE", "one_sentence", "translate", "translate_java"]
@@ -28,6 +29,7 @@ __all__ = ["GONE", "one_sentence", "translate", "translate_java"]
 GONE = "Spark's Java process has ended"
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _STATE = re.compile(r"SQLSTATE: ?([0-9A-Z]{5})")
+_OWN = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILINE)
 _READ_FILE = re.compile(r"reading file (?:file:)?/*(/\S+?)\.?(?=\s|$)")
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _DEPTH = 10
@@ -104,6 +106,8 @@ def translate(error: Exception) -> TacitError:
     if isinstance(error, Py4JNetworkError):
         return MachineError(GONE)
     condition, parameters, message = _story(error)
+    if isinstance(error, PythonException):
+        return _of_a_worker(str(error))
     kind = condition.split(".")[0]
     if kind in ("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD"):
         name = _bare(parameters.get("objectName", parameters.get("fieldName", "?")))
@@ -133,6 +137,16 @@ def translate(error: Exception) -> TacitError:
     if kind and kind != "INTERNAL_ERROR" and not _is_machine(error, message):
         return DataError(f"Spark stopped at a row: {_first_sentence(message)}")
     return TacitError(f"Spark failed: {_first_sentence(message)}")
+
+
+def _of_a_worker(message: str) -> TacitError:
+    """The error that was raised in a Python worker: Spark tells it as a text, with its trace. Ours is itself again."""
+    told = _OWN.findall(message)
+    kind = getattr(errors, told[-1][0], None) if told else None
+    if isinstance(kind, type) and issubclass(kind, TacitError):
+        return kind(told[-1][1])
+    lines = message.strip().splitlines() or ["no reason given"]
+    return TacitError(f"Spark's Python failed: {lines[-1]}")
 
 
 def translate_java(java: Any) -> TacitError:

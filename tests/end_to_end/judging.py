@@ -22,8 +22,8 @@ from tests.end_to_end.feeding import Row
 from tests.end_to_end.system import environment
 
 __all__ = [
-    "RANKING", "RANKING_SENTENCE", "WATCHES", "Live", "S", "Told", "Watch", "complaints", "mean", "ranking_complaints",
-    "read_live", "replayed", "script",
+    "RANKING", "RANKING_SENTENCE", "SKETCHED", "SKETCH_SENTENCES", "WATCHES", "Live", "S", "Told", "Watch",
+    "complaints", "mean", "ranking_complaints", "read_live", "replayed", "script", "sketch_complaints",
 ]  # fmt: skip
 
 S = 1_000_000
@@ -122,6 +122,54 @@ def ranking_complaints(store: Path, rows: Sequence[Row], until_us: int) -> list[
             if len(said) != min(2, len(true)) or not said <= set(true) or least + 2 < most:
                 found.append(f"{RANKING} at pane {pane} ({state}): said {said} of {dict(true)}")
     return found if judged else [f"no pane of {RANKING} was valid"]
+
+
+SKETCHED = {
+    "often": "SELECT device, COUNT(*) AS n FROM readings WHERE w > 60 WINDOW LAST 8 SECONDS EVERY 1 SECOND"
+    " GROUP BY device HAVING COUNT(*) > 12 MARGIN 2 SKETCH EPSILON 0.02 DELTA 0.01",
+    "squares": "SELECT SELF_JOIN_SIZE(device) AS f FROM readings WINDOW LAST 8 SECONDS EVERY 1 SECOND"
+    " TRACK f WITHIN 20 PERCENT SKETCH EPSILON 0.05 DELTA 0.01",
+}
+SKETCH_SENTENCES = "".join(f"CREATE WATCH {name} AS {text};\n" for name, text in SKETCHED.items())
+
+
+def sketch_complaints(store: Path, rows: Sequence[Row], until_us: int) -> list[str]:
+    """Where what was published of a watch on a sketch is beyond its promise and what the sketch may err by."""
+    live, found = read_live(store), []
+    database = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    try:
+        changes = database.execute(
+            "SELECT pane, members FROM rankings WHERE lineage IN (SELECT lineage FROM watches WHERE name = 'often')"
+            " ORDER BY pane"
+        ).fetchall()
+    finally:
+        database.close()
+    for name in SKETCHED:
+        judged = 0
+        for pane, state in live.told[name].states.items():
+            end = (pane + 1) * S
+            if state not in ("valid", "filling") or end > until_us:
+                continue
+            judged += 1
+            window = [row for row in rows if end - 8 * S <= row.t < end]
+            if name == "often":
+                said = {
+                    _label(key) for key, _ in next((json.loads(m) for at, m in reversed(changes) if at <= pane), [])
+                }
+                true = Counter(row.device for row in window if row.w > 60)
+                slop = 0.02 * true.total()
+                wrong = [d for d in said if true[d] < 10 - slop] + [
+                    d for d, count in true.items() if d not in said and count > 14 + slop
+                ]
+                found += [f"often at pane {pane} ({state}): said {said} of {dict(true)}"] if wrong else []
+            else:
+                counts = Counter(row.device for row in window)
+                truth, slop = sum(count**2 for count in counts.values()), 0.05 * counts.total() ** 2
+                _, value = live.told[name].answers[pane].get("", (0, 0.0))
+                if abs((value or 0.0) - truth) > 0.2 * (truth + slop) + slop:
+                    found.append(f"squares at pane {pane} ({state}): said {value}, and it is {truth}")
+        found += [] if judged else [f"no pane of {name} was valid"]
+    return found
 
 
 def script(watches: Sequence[Watch] = WATCHES) -> str:

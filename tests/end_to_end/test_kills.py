@@ -23,6 +23,8 @@ from tests.end_to_end.feeding import BASE_S, TABLES, Feeder
 from tests.end_to_end.judging import (
     RANKING,
     RANKING_SENTENCE,
+    SKETCH_SENTENCES,
+    SKETCHED,
     WATCHES,
     Live,
     S,
@@ -31,6 +33,7 @@ from tests.end_to_end.judging import (
     read_live,
     replayed,
     script,
+    sketch_complaints,
 )
 from tests.end_to_end.proxy import Proxy
 from tests.end_to_end.system import System, javas_of, until
@@ -52,7 +55,7 @@ class Story:
         self._held = ExitStack()
         self.proxies = {name: Proxy(0) for name in SITES}
         dial = {name: proxy.port for name, proxy in self.proxies.items()}
-        watches = f"{script()}{RANKING_SENTENCE};\n"
+        watches = f"{script()}{RANKING_SENTENCE};\n{SKETCH_SENTENCES}"
         self.system = System(folder / "live", SITES, watches, tables=TABLES, lease=lease, dial=dial, protocol=protocol)
         for proxy in self.proxies.values():
             proxy.target = self.system.port
@@ -99,7 +102,7 @@ class Story:
     def end(self) -> Live:
         """The last panes are closed, everybody ends in order, and the store is read."""
         last = self.feeder.finish()
-        panes = {**{watch.name: watch.pane_us for watch in WATCHES}, RANKING: S}
+        panes = {**{watch.name: watch.pane_us for watch in WATCHES}, RANKING: S, **dict.fromkeys(SKETCHED, S)}
         until(lambda: all(self._step(name, pane) >= last - 1 for name, pane in panes.items()), story=self._story)
         until(self._all_valid, story=self._story)
         for name in (*SITES, "coordinator"):
@@ -185,6 +188,7 @@ def _run(folder: Path, *, lease: float, seed: int, rounds: int, protocol: str = 
     rows, end_us = story.feeder.rows, (BASE_S + story.feeder.steps) * 1_000_000
     wrong = [each for watch in WATCHES for each in complaints(watch, live.told[watch.name], rows, end_us)]
     wrong += ranking_complaints(story.system.store, rows, end_us)
+    wrong += sketch_complaints(story.system.store, rows, end_us)
     assert wrong == [], f"seed {seed}: {wrong[:10]}"
     ids = [alert["id"] for alert in live.alerts]
     assert len(set(ids)) == len(ids)

@@ -77,6 +77,9 @@ def run() -> NoReturn:
 
 def _fail(message: str, exit_code: int) -> NoReturn:
     typer.echo(f"tacit: {message}", err=True)
+    # Python ends by SIGINT itself, whatever the code, if an interrupt has ever come out of a text that was executed
+    # (dataclasses are made of such texts), although it was heeded. It forgets that with the next one.
+    exec("")
     sys.exit(exit_code)
 
 

@@ -40,6 +40,8 @@ from tests.end_to_end.system import System, javas_of, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
 
+MANY = len(WATCHES) + 1 + len(SKETCHED)
+
 SITES = ("north", "south")
 KINDS = ("coordinator", "site", "java", "link")
 PROTOCOLS = ("coordinator", "broadcast")
@@ -148,7 +150,7 @@ class Story:
 
         def is_so() -> bool:
             watches = self.system.watches()
-            return len(watches) == len(WATCHES) + 1 and all(
+            return len(watches) == MANY and all(
                 watch["state"] == "valid" and watch["pane"] > panes[name] for name, watch in watches.items()
             )
 
@@ -157,7 +159,7 @@ class Story:
 
     def _all_valid(self) -> bool:
         watches = self.system.watches()
-        return len(watches) == len(WATCHES) + 1 and all(watch["state"] == "valid" for watch in watches.values())
+        return len(watches) == MANY and all(watch["state"] == "valid" for watch in watches.values())
 
     def _step(self, name: str, pane_us: int) -> int:
         watch = self.system.watches().get(name)

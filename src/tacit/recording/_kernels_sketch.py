@@ -130,9 +130,12 @@ def follow_ranks(sites, los, his, at_lo, at_hi, values, said_at, said, rows, bel
             less -= values[row] < told
             same -= values[row] == told
         at_lo[site], at_hi[site] = los[at], his[at]
-        if change < len(said_at) and said_at[change] <= at:
+        fresh = False
+        while change < len(said_at) and said_at[change] <= at:
             told = said[change]
             change += 1
+            fresh = True
+        if fresh:
             less, same = 0, 0
             for each in range(len(at_lo)):
                 for row in range(at_lo[each], at_hi[each]):

@@ -2,8 +2,8 @@
 
 A site checks each closed pane once under what the coordinator told it last (a *zone*, by its version), and claims all
 panes up to the first that is not silent. That one it reports, and claims nothing later until it is told something of a
-newer version. Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, the
-report it is blocked by, and leave until the coordinator has said it back.
+newer version. Whatever it says may be lost, so it says it again with every heartbeat: hello while it holds no zone, or
+not the pane that it is to check next, the report it is blocked by, and leave until the coordinator has said it back.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ class Claimant(ABC, Generic[Said]):
         beat = Heartbeat(self.site, self._reports, self.closed, self.silent, self.version)
         if self.version == 0:
             return (self.hello(), beat)
-        return (beat,) if self._blocked is None else (beat, self._blocked)
+        if self._blocked is not None:
+            return (beat, self._blocked)
+        lacking = self.silent < self.closed and not self._holds(self.silent + 1)
+        return (self.hello(), beat) if lacking else (beat,)
 
     def jump(self, pane: int) -> None:
         """Nothing changed before this pane, so all of that was silent: for replays, which close only such panes."""

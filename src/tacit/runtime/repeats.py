@@ -32,7 +32,7 @@ class Repeats:
             case Report() | Challenge() | Nomination():
                 mark: tuple[int, ...] = (message.number, message.version)
             case Hello():
-                mark = (message.session, message.oldest)
+                mark = (message.session, message.oldest, int(message.closed >= message.oldest))  # has it any pane?
             case _:
                 return False
         last = self._said.get(type(message))

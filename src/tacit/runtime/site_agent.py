@@ -303,7 +303,7 @@ class SiteAgent:
             if table.clock.mode == "event":
                 until, data.held = paced(data.keeper, self._book.machines(data), reached, HISTORY)
             closing = data.keeper.close_through(until)
-            for pane in closing[-HISTORY:]:  # a clock may leap over years
+            for pane in data.to_close(closing, HISTORY):
                 data.close(pane)
             if len(closing) > HISTORY:
                 data.keeper.settle(closing[-HISTORY])

@@ -116,7 +116,7 @@ class Book:
         data = self.data[key]
         self._count_from(number, install, data)
         if isinstance(data, SketchData):
-            data.join(number, plan)
+            data.join(number, plan, self._ended.get(install.name) if install.begin is not None else None)
         return data
 
     def _count_from(self, number: int, install: Install, data: WatchData) -> None:

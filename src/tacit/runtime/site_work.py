@@ -131,7 +131,7 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
         assert table.history is not None
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
         with _told_by(work):
-            before = table.history(work.start_us - int(plan.window.duration_us or work.start_us), work.start_us)
+            before = table.history(work.start_us - int(work.data.history_us or work.start_us), work.start_us)
             if before is None:  # nothing has been put there yet
                 continue
             if not work.drawn and None in work.data.centres:

@@ -24,7 +24,7 @@ from tacit.functions.goals import Frequent, Quantile, SketchGoal
 from tacit.language.plan import Every, WatchPlan, Window
 from tacit.language.recorded import live_plan
 from tacit.protocols.frequent.candidates import Candidates
-from tacit.protocols.frequent.shares import UNTOLD
+from tacit.protocols.frequent.shares import FLOOR, UNTOLD
 from tacit.protocols.gauges.making import SEED, points_of, shape_of, terms_of
 from tacit.runtime.blobs import Change, pack, pack_record, unpack, unpack_record
 from tacit.runtime.pane_windows import PaneKeeper
@@ -59,6 +59,11 @@ class _Panes(PaneKeeper):
         group, sums = self._log.entries(lo, hi)
         return group.copy(), np.rint(sums[:, -1]).astype(np.int64)
 
+    def with_rows(self, first: int, end: int) -> list[int]:
+        """The closed panes from ``first`` and before ``end`` that have rows."""
+        panes = np.unique(self._log.at(self._log.front, self._log.end))
+        return panes[(panes >= first) & (panes < end)].tolist()
+
 
 @dataclass(slots=True, eq=False)
 class View:
@@ -66,8 +71,9 @@ class View:
 
     plan: WatchPlan
     station: int
-    since: int | None  # the pane from which on its station, and its names, know all rows; None: from the first
+    since: int | None  # the pane from which on its station knows all rows; None: from the first
     shape: Shape | None = None
+    named: int | None = None  # the pane from which on names are known; None: of all rows that the station has
     candidates: Candidates | None = None
     arrays: dict[int, FloatArray] = field(default_factory=dict)
     seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
@@ -107,9 +113,12 @@ class SketchData(WatchData):
 
     # Views
 
-    def join(self, number: int, plan: WatchPlan) -> View:
-        """A watch comes to read: it gets a station that has all it needs, or a new one."""
-        if number in self._views:
+    def join(self, number: int, plan: WatchPlan, was: int | None = None) -> View:
+        """A watch comes to read: it gets a station that has all it needs, or a new one.
+
+        ``was`` is the number that it had before it was altered, paused or resumed.
+        """
+        if number in self._views and self._views[number].plan.text == plan.text:
             return self._views[number]
         goal = plan.goal
         assert isinstance(goal, SketchGoal)
@@ -120,7 +129,7 @@ class SketchData(WatchData):
             station = self._add_station(goal, shape, length)
         view = View(plan, station, self._begun[station], shape)
         if isinstance(goal, Frequent):
-            view.candidates = self._candidates(number, goal, view)
+            view.candidates = self._candidates(number, goal, view, was)
         self._views[number] = view
         if self._fed is not None:
             self._read(view, self._fed)
@@ -164,20 +173,38 @@ class SketchData(WatchData):
         self._begun[number] = None if self._fed is None else self._fed + 1
         return number
 
-    def _candidates(self, number: int, goal: Frequent, view: View) -> Candidates:
-        """The names that were saved, if they are of use to the watch as it is now."""
+    def _candidates(self, number: int, goal: Frequent, view: View, was: int | None) -> Candidates:
+        """The names that were saved, or that it had before, if they are of use to the watch as it is now.
+
+        Floors sum to about a ``FLOOR``-th of what they were made for; half of what there is now leaves room for shares.
+        """
         assert view.shape is not None
         terms, saved = terms_of(goal), self._names.get(number)
+        before = None if was is None else self._views.get(was)
+        if saved is None and before is not None and before.station == view.station:
+            saved = _names_of(before)
         candidates = Candidates(partial(_places, view.shape), terms.most / UNTOLD)
-        if saved is not None and saved["most"] <= terms.most:
+        if saved is not None and saved["most"] <= terms.most * FLOOR / 2:
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
-            view.since = saved["since"]
-        elif self._fed is not None:
-            view.since = self._fed + 1
+            view.named = saved["since"]
+        elif self._fed is not None and (view.since is None or view.since <= self._fed):
+            view.named = self._fed + 1
         return candidates
 
     # Panes
+
+    @property
+    def history_us(self) -> int | None:
+        """The longest of the windows that are read; None: all there is."""
+        windows = [view.plan.window for view in self._views.values()]
+        if any(window.kind != "time" for window in windows):
+            return None
+        return max((int(window.duration_us or 0) for window in windows), default=0)
+
+    def to_close(self, closing: range, most: int) -> list[int]:
+        """A sketch must have all rows, also those of panes that nobody looks at any more."""
+        return [*self.keeper.with_rows(closing.start, closing[-most:].start), *closing[-most:]]
 
     def close(self, pane: int) -> None:
         """A pane was closed: what is in it goes into the stations, and every view reads its array."""
@@ -205,6 +232,14 @@ class SketchData(WatchData):
         for pane in np.unique(panes[panes < until_us // self._every_us]).tolist():
             here = panes == pane
             self._put(pane, deltas.group[here], deltas.rows[here], words, values)
+        for view in self._views.values():
+            if view.candidates is not None and view.shape is not None and len(deltas.keys):
+                last, station = until_us // self._every_us - 1, self._stations[view.station]
+                assert isinstance(station, CellStation)
+                length = self._length_at(view.plan.window, last)
+                cells = station.cells(view.shape.depth, view.shape.width, length, last)
+                many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
+                view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
 
     def _feed(self, pane: int, group: IntArray, rows: IntArray) -> None:
         self._put(pane, group, rows, self._words, self._values)
@@ -263,10 +298,19 @@ class SketchData(WatchData):
         view = self._views.get(number)
         if view is None:
             return counts
-        full = self.keeper.full_from(view.plan.window)
-        if full is not None and view.since is not None and view.plan.window.kind == "time":
-            full = max(full, view.since + _length(view.plan.window) - 1)
+        full, window = self.keeper.full_from(view.plan.window), view.plan.window
+        if full is not None and view.since is not None:
+            full = max(full, view.since if window.kind == "all" else self._full_after(window, view.since))
+        if full is not None and view.named is not None:  # of all rows it is never known which keys had many of them
+            full = None if window.kind == "all" else max(full, self._full_after(window, view.named))
         return Counts(counts.events, counts.panes, counts.late, full, counts.no_time)
+
+    def _full_after(self, window: Window, since: int) -> int:
+        """The first pane whose window lies in the panes from this one on."""
+        if window.kind == "time":
+            return since + _length(window) - 1
+        boundary = period_start(np.array([since * self._every_us - 1]), window.unit or "day", next_one=True)
+        return int(boundary[0]) // self._every_us
 
     # What is saved
 
@@ -279,10 +323,7 @@ class SketchData(WatchData):
             "fed": self._fed,
             "stations": [[at, self._begun[at], isinstance(each, DigestStation)] for at, each in self._stations.items()],
             "names": [
-                [number, {"keys": view.candidates.keys, "floor": view.candidates.floor, "since": view.since,
-                          "most": terms_of(view.plan.goal).most}]
-                for number, view in self._views.items()
-                if view.candidates is not None and isinstance(view.plan.goal, Frequent)
+                [number, _names_of(view)] for number, view in self._views.items() if view.candidates is not None
             ],
         }  # fmt: skip
         changes.append(Change("stations", pack_record(head)))
@@ -311,6 +352,14 @@ class SketchData(WatchData):
         self._names = dict(head["names"])
         if self._fed is not None:
             self.keeper.settle(self._fed)
+
+
+def _names_of(view: View) -> dict[str, Any]:
+    """The names of a view's candidates, and what they were kept for."""
+    assert view.candidates is not None
+    assert isinstance(view.plan.goal, Frequent)
+    most = terms_of(view.plan.goal).most
+    return {"keys": view.candidates.keys, "floor": view.candidates.floor, "since": view.named, "most": most}
 
 
 def _length(window: Window) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -121,6 +122,15 @@ class WatchData:
     def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
         """History before the start."""
         self.keeper.backfill(self._with_rows(deltas), until_us)
+
+    @property
+    def history_us(self) -> int | None:
+        """How much history fills its windows; None: all there is."""
+        return self.plan.window.duration_us
+
+    def to_close(self, closing: range, most: int) -> Sequence[int]:
+        """Which of these panes are to be looked at; a clock may leap over years."""
+        return closing[-most:]
 
     def close(self, pane: int) -> None:
         """A pane was closed in the windows: count it, and note the groups that are there with it."""

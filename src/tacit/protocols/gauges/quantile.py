@@ -3,9 +3,11 @@
 A site's array is how many rows it has, and then values that stand for them evenly (``sketches/quantiles.py``), so the
 number c_i of its rows that are at most q follows from it for every q. The value said is a q, and right while
 
-    (phi - theta) n  <=  c(q)  <=  (phi + theta) n,        c and n the sums over all sites.
+    b(q)  <=  (phi + theta) n    and    (phi - theta) n  <=  c(q),        b, c and n the sums over all sites,
 
-Both sides are linear in c_i and n_i: a site reads by how much each has changed since the last sounding.
+with b_i the number of rows below q. Of rows that are alike b and c count none and all, so that there always is such a
+q, however many rows share it. Both sides are linear in b_i, c_i and n_i: a site reads by how much each has changed
+since the last sounding.
 """
 
 from __future__ import annotations
@@ -70,10 +72,7 @@ class QuantileGauge:
         return float(self._below(arrays, value).sum()) / rows if rows > 0.0 else np.nan
 
     def bearing(self, arrays: FloatArray) -> Bearing:
-        """Limits: how far the rank of the value is from either side.
-
-        Ties may be more than what is promised: then there is no value of a better rank, and none is looked for.
-        """
+        """Limits: how far the ranks of the value are from either side."""
         value = self.value(arrays)
         sides = np.stack([self._sides(array, value) for array in arrays]).mean(axis=0)
         return Bearing(np.maximum(-sides - CAUTION * arrays[:, 0].mean(), 0.0), np.array([value]), value)
@@ -89,5 +88,6 @@ class QuantileGauge:
         return np.asarray(arrays[..., 0] * share)
 
     def _sides(self, array: FloatArray, value: float) -> FloatArray:
-        below, rows = float(self._below(array, value)), float(array[0])
-        return np.array([below - (self.phi + self.within) * rows, (self.phi - self.within) * rows - below])
+        rows = float(array[0])
+        fewer, most = float(self._below(array, np.nextafter(value, -np.inf))), float(self._below(array, value))
+        return np.array([fewer - (self.phi + self.within) * rows, (self.phi - self.within) * rows - most])

@@ -203,8 +203,8 @@ class Sounder:
     def _take_bearing(self) -> tuple[Message, ...]:
         """All have said their arrays: tell them the bearing.
 
-        Who was not asked is told nothing: its own array of this pane is not what was collected from it. Its version is
-        another, so that it is sent a snapshot when it is there again.
+        Who was not asked is told what was collected from it, which is not its own array of this pane. It must be told
+        something, lost or not: what it claimed before, it claimed of another bearing.
         """
         heard, self._read, self._whole = self._read, {}, False
         for site, array in heard.items():
@@ -217,8 +217,9 @@ class Sounder:
         versions = {site: self._next(site) for site in members.tolist()}
         return tuple(
             NewEstimate(site, version, self._pane, len(members), ONLY, row)
-            for site, version in versions.items()
             if site in heard
+            else self.snapshot(site, self._pane)
+            for site, version in versions.items()
         )
 
     def _next(self, site: int) -> int:

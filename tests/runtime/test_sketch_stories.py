@@ -1,0 +1,149 @@
+"""Watches on sketches live, by hand: names that outlive ALTER and PAUSE, stations that begin late, leaps, history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.language import parse_watch
+from tacit.language.recorded import live_plan
+from tacit.runtime.pane_clock import TableClock
+from tests.runtime.live import Live, RecordedBatch
+from tests.runtime.recordings import recorded
+
+SITES = ("s0", "s1")
+FREQUENT = "CREATE WATCH w AS SELECT k FROM d {} GROUP BY k HAVING COUNT(*) > 100 SKETCH EPSILON 0.01"
+SQUARES = "CREATE WATCH {} AS SELECT SELF_JOIN_SIZE(k) AS f FROM d {} TRACK f WITHIN 10 PERCENT SKETCH EPSILON {}"
+
+
+class Told(Live):
+    """Both sites get the same rows: (seconds, key)."""
+
+    def rows(self, sentence: str, rows: list[tuple[int, str]], until: int) -> None:
+        for name in self.names:
+            self.batch(name, batch_of(sentence, rows, until))
+            self.pump(0.01)
+        self.settle(3)
+
+    def states(self, number: int) -> set[str]:
+        return {state for (state,) in self.store.all("SELECT state FROM spans WHERE watch = ?", (number,))}
+
+
+def batch_of(sentence: str, rows: list[tuple[int, str]], until: int | None = None) -> RecordedBatch:
+    rows = sorted(rows)
+    t = np.array([time * 1_000_000 for time, _ in rows], dtype=np.int64)
+    site = np.zeros(len(rows), dtype=np.int32)
+    recording = recorded(live_plan(parse_watch(sentence)), t, site, {"k": [key for _, key in rows]}, ("s",))
+    return RecordedBatch(recording, np.arange(len(rows)), None if until is None else until * 1_000_000)
+
+
+@pytest.mark.parametrize("window", ["", "SINCE START OF HOUR EVERY 1 MINUTE", "LAST 60 MINUTES EVERY 1 MINUTE"])
+@pytest.mark.parametrize("change", [["PAUSE WATCH w", "RESUME WATCH w"], ["ALTER WATCH w SET THRESHOLD 30"]])
+def test_a_watch_that_goes_on_knows_the_keys_of_which_no_row_comes_any_more(window, change, tmp_path: Path):
+    live = Told(tmp_path, SITES, "d", {"k": "string"})
+    sentence = FREQUENT.format(window and f"WINDOW {window}")
+    live.ask(sentence)
+    for minute in (5, 30, 70, 100):
+        live.rows(sentence, [(60 * minute, "z")], 60 * minute + 60)
+    live.rows(sentence, [(60 * 122, "heavy")] * 60 + [(60 * 122, "mid")] * 20, 60 * 123)
+    for each in change:
+        live.ask(each)
+        live.settle(3)
+    for minute in (125, 126, 127):
+        live.rows(sentence, [(60 * minute, "z")], 60 * minute + 60)
+    number = max(live.coordinator.watches)
+    watch = live.coordinator.watches[number]
+    assert live.states(number) == {"valid"}
+    assert set(watch.said[""]) == ({'["heavy"]'} if "PAUSE" in change[0] else {'["heavy"]', '["mid"]'})
+
+
+def test_a_threshold_far_below_what_names_were_kept_for_is_not_valid_before_the_window_is_full(tmp_path: Path):
+    live = Told(tmp_path, SITES, "d", {"k": "string"})
+    sentence = FREQUENT.format("WINDOW SINCE START OF HOUR EVERY 1 MINUTE")
+    live.ask(sentence)
+    for minute in (5, 70):
+        live.rows(sentence, [(60 * minute, "z")], 60 * minute + 60)
+    live.ask("ALTER WATCH w SET THRESHOLD 5")
+    for minute in (75, 100, 119):
+        live.rows(sentence, [(60 * minute, "z")], 60 * minute + 60)
+    assert live.states(2) == {"filling"}
+    live.rows(sentence, [(60 * 121, "z")], 60 * 122)
+    assert live.states(2) == {"filling", "valid"}
+
+
+def test_a_stricter_watch_that_comes_within_a_period_is_filling_until_the_next(tmp_path: Path):
+    live = Told(tmp_path, SITES, "d", {"k": "string"})
+    window = "WINDOW SINCE START OF HOUR EVERY 1 MINUTE"
+    first = SQUARES.format("a", window, 0.3)
+    live.ask(first)
+    for minute in range(5, 90, 5):
+        live.rows(first, [(60 * minute, "k")] * 10, 60 * minute + 60)
+    live.ask(SQUARES.format("b", window, 0.05))
+    for minute in (90, 100, 119):
+        live.rows(first, [(60 * minute, "k")], 60 * minute + 60)
+    assert live.states(1) == {"filling", "valid"}
+    assert live.states(2) == {"filling"}
+    live.rows(first, [(60 * 121, "k")], 60 * 122)
+    assert live.states(2) == {"filling", "valid"}
+
+
+def test_rows_of_panes_that_a_clock_leaps_over_are_in_the_sketch(tmp_path: Path):
+    live = Told(tmp_path, ("s0",), "d", {"k": "string"})
+    live.agents["s0"].tables["d"].clock = TableClock(0, "wall", 0)
+    sentence = SQUARES.format("w", "WINDOW LAST 20000 SECONDS EVERY 1 SECOND", 0.2)
+    live.ask(sentence)
+    live.rows(sentence, [(0, "a")], 1)
+    live.rows(sentence, [(25_000, "z")], 25_001)
+    live.rows(sentence, [(25_010, "a")] * 1000, 25_010)
+    for second in (36_000, 36_001):
+        live.rows(sentence, [(second, "z")], second + 1)
+    assert live.coordinator.watches[1].said[""].value == pytest.approx(1e6, rel=0.15)
+
+
+def test_history_is_read_for_the_longest_window_and_its_keys_have_names(tmp_path: Path):
+    live = Told(tmp_path, SITES, "d", {"k": "string"})
+    sentences = [
+        SQUARES.format("a", "WINDOW LAST 10 SECONDS EVERY 1 SECOND", 0.05),
+        SQUARES.format("b", "WINDOW LAST 80 SECONDS EVERY 1 SECOND", 0.05),
+    ]  # fmt: skip
+    names = "CREATE WATCH c AS SELECT k FROM d WINDOW LAST 80 SECONDS EVERY 1 SECOND GROUP BY k HAVING COUNT(*) > 60"
+    past = [(second, "z") for second in range(100)] + [(50, "heavy")] * 50
+
+    class Past:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def pane_outcomes(self, wanted):
+            text = sentences[0] if wanted[0][0].where else names
+            return batch_of(text, self.rows).pane_outcomes(wanted)
+
+    class Now(Past):
+        no_time, max_time = 0, 0
+
+        def __init__(self, rows, until):
+            self.listed, self.rows, self.max_time = rows, len(rows), until * 1_000_000
+
+        def pane_outcomes(self, wanted):
+            return [
+                batch_of(sentences[0] if each[0].where else names, self.listed).pane_outcomes([each])[0]
+                for each in wanted
+            ]
+
+    def history(begin, end):
+        return Past([row for row in past if begin <= row[0] * 1_000_000 < end])
+
+    for agent in live.agents.values():
+        agent.tables["d"].history = history
+    live.rows(sentences[0], [(99, "z")], 100)
+    for sentence in (*sentences, names):
+        live.ask(sentence)
+    for second in range(101, 110):
+        for name in SITES:
+            live.batch(name, Now([(second, "z")], second + 1))
+            live.pump(0.01)
+        live.settle(3)
+    watches = live.coordinator.watches
+    assert watches[2].said[""].value == pytest.approx(100.0**2 + 160.0**2, rel=0.15)
+    assert '["heavy"]' in watches[3].said[""]

@@ -95,3 +95,10 @@ def test_one_site_and_sites_without_rows():
 def test_rows_of_two_sides_are_not_counted_together():
     with pytest.raises(OptionError, match="windows are of time"):
         check_fit(plan_of("product", "rows"), Settings())
+
+
+def test_a_sketch_knows_whole_panes():
+    odd = parse_watch(f"CREATE WATCH w AS {GOALS['self_join'].format(w='WINDOW LAST 10 SECONDS EVERY 6 SECONDS')}")
+    with pytest.raises(OptionError, match="whole panes"):
+        check_fit(odd, Settings(step="pane"))
+    check_fit(odd, Settings())

@@ -124,17 +124,17 @@ def test_frequent_keys_are_altered(tmp_path: Path) -> None:
     site.live.ask("ALTER WATCH often SET THRESHOLD 60")
     site.feed(330)
     right(60)
-    site.live.ask("ALTER WATCH often SET THRESHOLD 5")
+    site.live.ask("ALTER WATCH often SET THRESHOLD 4")
     site.feed(360)
     assert site.watch("often").shown_state == "filling"  # of keys with few rows no names were kept
     site.feed(500)
     assert site.watch("often").shown_state == "valid"
-    right(5)
+    right(4)
     site.live.ask("PAUSE WATCH often")
     site.feed(520)
     site.live.ask("RESUME WATCH often")
     site.feed(600)
-    right(5)
+    right(4)
 
 
 def test_it_is_explained_and_shown(tmp_path: Path) -> None:
@@ -150,7 +150,9 @@ def test_it_is_explained_and_shown(tmp_path: Path) -> None:
     assert shown["watch"]["answer"][0]["value"] > 0
 
 
-def test_live_windows_of_rows_are_refused(tmp_path: Path) -> None:
+def test_live_windows_of_rows_and_of_odd_panes_are_refused(tmp_path: Path) -> None:
     site = Site(tmp_path, OFTEN)
+    with pytest.raises(SentenceError, match="whole panes"):
+        site.live.ask(OFTEN.replace("often", "odd").replace("EVERY 5 SECONDS", "EVERY 7 SECONDS"))
     with pytest.raises(SentenceError, match="windows are of time"):
         site.live.ask(OFTEN.replace("often", "rows").replace("LAST 60 SECONDS EVERY 5 SECONDS", "LAST 100 ROWS"))

@@ -11,8 +11,9 @@ from dataclasses import replace
 from tacit.functions.goals import Quantile, SketchGoal
 from tacit.functions.statistics import Statistic
 from tacit.language.plan import ByKey, SketchKey, WatchPlan
+from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US
 
-__all__ = ["live_plan", "recorded_plans", "side_plans"]
+__all__ = ["live_plan", "odd_panes", "recorded_plans", "side_plans"]
 
 _ROWS = Statistic("count(*)", "1", nonnegative=True, count=True)
 
@@ -22,6 +23,21 @@ def recorded_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
     if not isinstance(plan.goal, SketchGoal):
         return (plan,)
     return tuple(_recorded(plan, key) for key in plan.keys)
+
+
+def odd_panes(plan: WatchPlan) -> bool:
+    """Is a watch on sketches asked for a window that is no whole number of its panes? A sketch knows whole ones only.
+
+    >>> from tacit.language.sentence import parse_watch
+    >>> text = "CREATE WATCH w AS SELECT SELF_JOIN_SIZE(k) AS f FROM t WINDOW {} TRACK f WITHIN 5 PERCENT"
+    >>> [odd_panes(parse_watch(text.format(f"LAST 10 SECONDS EVERY {n} SECONDS"))) for n in (6, 5)]
+    [True, False]
+    """
+    window, every = plan.window, plan.window.every.duration_us
+    if not isinstance(plan.goal, SketchGoal) or every is None or window.kind not in ("time", "since"):
+        return False
+    whole = window.duration_us if window.kind == "time" else FIXED_UNITS_US.get(window.unit or "day", DAY_US)
+    return bool(int(whole or 0) % every)
 
 
 def side_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from tacit.functions.goals import SelfJoin, SketchGoal, Top
 from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
-from tacit.language.recorded import recorded_plans
+from tacit.language.recorded import odd_panes, recorded_plans
 from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import PEERS, Settings
@@ -179,6 +179,11 @@ def check_fit(plan: WatchPlan, settings: Settings) -> None:
         if protocol != "auto":
             raise OptionError(
                 f"{plan.name} is kept on sketches, by a protocol of its own; leave --protocol {protocol} out"
+            )
+        if settings.step == "pane" and odd_panes(plan):
+            raise OptionError(
+                f"{plan.name} is kept on sketches, which know whole panes, and its window is no whole number of them;"
+                " choose an EVERY that divides the window, or --step event"
             )
         if len(plan.keys) > 1 and (plan.window.kind == "rows" or plan.window.every.rows is not None):
             raise OptionError(f"{plan.name} is an inner product, whose windows are of time; write WINDOW LAST 1 HOUR")

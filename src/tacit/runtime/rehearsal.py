@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tacit.functions.goals import SketchGoal
 from tacit.language.altering import altered
 from tacit.language.plan import WatchPlan
+from tacit.language.recorded import odd_panes
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import (
@@ -68,6 +69,11 @@ def check_live(plan: WatchPlan) -> None:
     if plan.window.kind == "rows" or plan.window.every.duration_us is None:
         raise SentenceError(
             f"{plan.name} is kept on sketches, whose live windows are of time", hint="write WINDOW LAST 15 MINUTES"
+        )
+    if odd_panes(plan):
+        raise SentenceError(
+            f"{plan.name} is kept on sketches, which know whole panes, and its window is no whole number of them",
+            hint="choose an EVERY that divides the window",
         )
 
 

@@ -62,7 +62,8 @@ class _Panes(PaneKeeper):
     def with_rows(self, first: int, end: int) -> list[int]:
         """The closed panes from ``first`` and before ``end`` that have rows."""
         panes = np.unique(self._log.at(self._log.front, self._log.end))
-        return panes[(panes >= first) & (panes < end)].tolist()
+        found: list[int] = panes[(panes >= first) & (panes < end)].tolist()
+        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -248,7 +249,8 @@ class SketchData(WatchData):
     def _put(self, pane: int, group: IntArray, rows: IntArray, words: WordArray, values: FloatArray) -> None:
         for station in self._stations.values():
             if isinstance(station, DigestStation):
-                kept, weights = station.digest_of(values[group], rows.astype(np.float64))
+                finite = np.isfinite(values[group])  # what is infinite has no rank that could be told
+                kept, weights = station.digest_of(values[group][finite], rows[finite].astype(np.float64))
                 station.put(pane, kept, weights)
             elif len(group):
                 keys, where = np.unique(words[group], return_inverse=True)

@@ -10,7 +10,9 @@ import numpy as np
 from tacit.protocols.frequent.shares import Terms
 from tacit.protocols.gauges.gauge import Gauge
 from tacit.protocols.gauges.inner_product import InnerProductGauge
+from tacit.protocols.gauges.quantile import QuantileGauge
 from tacit.protocols.gauges.self_join import SelfJoinNorms, SelfJoinProducts
+from tacit.sketches.quantiles import digest, ranked
 from tacit.transport import Faults, FrequentSimulation, GaugeSimulation, SimulatedNetwork, Stay, Timing
 from tacit.vocabulary import Answer, State
 from tests.simulation.checkers import valid_again
@@ -108,7 +110,10 @@ def gauge_of(seed: int, *, churn: bool = True) -> GaugeSchedule:
     rng = np.random.default_rng([seed, 77])
     sites, depth, width = int(rng.integers(2, 6)), int(rng.integers(1, 4)), int(rng.integers(2, 9))
     within = float(rng.choice([0.02, 0.1, 0.4]))
-    kind = seed % 3
+    kind = seed % 4
+    if kind == 3:
+        gauge, arrays = _quantile(rng, sites, within)
+        return GaugeSchedule(seed, gauge, within, arrays, *_conditions(rng, sites, churn=churn))
     makers = (SelfJoinNorms, SelfJoinProducts, InnerProductGauge)
     gauge: Gauge = makers[kind](depth, width, within)
     streams = 2 if kind == 2 else 1
@@ -123,6 +128,22 @@ def gauge_of(seed: int, *, churn: bool = True) -> GaugeSchedule:
     arrays = _windows(cells).reshape(PANES, sites, -1)
     arrays *= 1.0 + rng.uniform(-0.03, 0.03, arrays.shape) if rng.random() < 0.5 else 1.0  # counters estimate
     return GaugeSchedule(seed, gauge, within, arrays, *_conditions(rng, sites, churn=churn))
+
+
+def _quantile(rng: np.random.Generator, sites: int, within: float) -> tuple[QuantileGauge, np.ndarray]:
+    """Digests of windows of values that wander, or are mostly alike."""
+    points = int(rng.integers(1, 12))
+    gauge = QuantileGauge(float(rng.choice([0.1, 0.5, 0.95])), within, points)
+    spread, drift = int(rng.choice([2, 30, 1000])), float(rng.choice([0.0, 1.0, 20.0]))
+    arrays = np.zeros((PANES, sites, gauge.size))
+    for site in range(sites):
+        rate = float(rng.choice([0.5, 5.0, 50.0]))
+        panes: list[tuple[np.ndarray, np.ndarray]] = []
+        for pane in range(PANES):
+            values = np.floor(rng.integers(0, spread, int(rng.poisson(rate))) + drift * pane)
+            panes.append(digest(values, np.ones(len(values)), points))
+            arrays[pane, site] = np.nan_to_num(ranked(panes[-WINDOW:], points))
+    return gauge, arrays
 
 
 def frequent_of(seed: int, *, churn: bool = True) -> FrequentSchedule:
@@ -165,8 +186,14 @@ def wrong_values(schedule: GaugeSchedule, answers: list[Answer]) -> list[str]:
     """Every pane at which a value published as valid is not within its promise."""
     wrong = []
     for pane, answer in _panes(answers):
-        truth = schedule.gauge.value(schedule.arrays[pane, list(answer.roster)])
-        said = float(answer.estimates[0, 0])
+        arrays, said = schedule.arrays[pane, list(answer.roster)], float(answer.estimates[0, 0])
+        if isinstance(schedule.gauge, QuantileGauge):
+            gauge, slop = schedule.gauge, schedule.within + SLOP
+            fewer, most = gauge.rank(arrays, np.nextafter(said, -np.inf)), gauge.rank(arrays, said)
+            if not (np.isnan(most) or fewer - slop <= gauge.phi <= most + slop):
+                wrong.append(f"pane {pane}: said {said}, whose rank is {fewer} to {most}")
+            continue
+        truth = schedule.gauge.value(arrays)
         if abs(said - truth) > schedule.within * truth * (1.0 + SLOP):
             wrong.append(f"pane {pane}: said {said}, is {truth}")
     return wrong

@@ -209,7 +209,9 @@ def _figure7(bench: Workbench, found: list[tuple[Stream, list[_Merged]]]) -> Non
             above.plot(sites, [each.alone.mean for each in line], ":", color=colour, label=f"{kind}: one sketch")
             below.plot(sites, [float(np.mean(each.tree_bytes)) for each in line], "o-", color=colour)
             below.plot(sites, [float(np.mean(each.once_bytes)) for each in line], "x--", color=colour)
-        above.set_ylim(bottom=0.0)
+        above.set_ylim(
+            0.0, 1.1 * max(max(each.tree.mean, each.alone.mean) for each in merged if each.epsilon == EPSILON)
+        )
         above.set_ylabel("average error")
         log_axis(below, "y", "bytes sent", "{x:,.0f}")
         for axes in (above, below):

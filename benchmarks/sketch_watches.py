@@ -209,15 +209,15 @@ def _frequent(title: str, cases: Iterable[tuple[Recording, WatchPlan]], bars: _B
             (
                 len(recording.sites), total, f"{total / forwarded:.4%}",
                 f"{report.bytes / report.centralised['bytes']:.4%}", report.violations, report.full_syncs,
-                len(replay.outcome.said[-1].keys), verdict.crossings, len(report.alerts), verdict.missed,
-                verdict.spurious, replay.updates.steps,
+                len(replay.outcome.said[-1].keys), len(report.alerts), verdict.missed, verdict.spurious,
+                replay.updates.steps,
             )
         )  # fmt: skip
     show(
         f"frequent items of {title}",
         (
             "sites", "messages", "of forwarding", "of its bytes", "reports", "all asked", "frequent at the end",
-            "truth changed", "told", "missed", "spurious", "steps",
+            "told", "missed", "spurious", "steps",
         ),
         rows,
     )  # fmt: skip

@@ -140,7 +140,7 @@ def _figure5(bench: Workbench, panels: list[tuple[str, list[_Point]]]) -> None:
             for colour, counter in zip(COLOURS, COUNTERS, strict=False):
                 _line(axes, [each for each in points if (each.counter, each.query) == (counter, query)], colour)
             log_axis(axes, "x", "bytes", "{x:,.0f}")
-            log_axis(axes, "y", "error (its epsilon beside the first and last)", "{x:g}")
+            log_axis(axes, "y", "error (at first and last: epsilon)", "{x:g}")
     handles, labels = grid[0][0].get_legend_handles_labels()
     chart.legend(handles, labels, loc="outside lower center", ncols=3)
     save(chart, bench.out, "sketch_figure5")

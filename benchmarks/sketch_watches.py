@@ -274,6 +274,7 @@ def _figure8(
     theta.set_title(f"{FIXED_SITES} sites", fontsize=9, loc="left")
     theta.set_xlabel("theta")
     log_axis(cost, "y", "share of forwarding", "{x:g}")
+    cost.set_ylim(bottom=0.3 * min(each.share for _, watched in by_sites for each in watched))  # nothing has no place
     log_axis(theta, "y", "share of forwarding", "{x:g}")
     chart.legend(*cost.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     save(chart, bench.out, "sketch_figure8")

@@ -22,7 +22,7 @@ DESCRIPTION = "rows per second of an ECM-sketch of a DataFrame against an identi
 BAR = 0.5
 EPSILON, DELTA = 0.05, 0.05
 ROWS_A_TICK = 100
-PARTS = 8
+PARTS = 32
 CHECKED = 200
 BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
 

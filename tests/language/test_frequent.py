@@ -195,14 +195,14 @@ def test_explain_says_what_a_site_keeps_and_what_is_promised() -> None:
     assert "the keys with more than 12,345,678 rows, margin 500 (frequent items)" in text
     assert "n           count(*), as the sketches estimate it" in text
     assert "groups      one per src" in text
-    assert "each site   a sketch of 5 rows by 275 counters (epsilon 0.01, delta 0.01)" in text
+    assert "each site   a sketch of 5 rows by 512 counters (epsilon 0.01, delta 0.01)" in text
     assert "with probability at least 0.99 a key in the answer has more than 12,345,178 - 0.01 * rows," in text
     assert "a key outside it fewer than 12,346,178 + 0.01 * rows (rows: of all sites in the window)" in text
     found = describe(plan)
     assert (found["shape"], found["margins"], found["zones"]) == ("frequent items", [500.0], None)
     sketch = found["sketch"]
     assert isinstance(sketch, dict)
-    assert (sketch["rows"], sketch["counters"]) == (5, 275)
+    assert (sketch["rows"], sketch["counters"]) == (5, 512)
 
 
 def test_frequent_items_have_a_protocol_of_their_own_whatever_is_asked() -> None:

@@ -271,7 +271,7 @@ def test_explain_of_a_self_join_size() -> None:
         "f2          self_join_size(c), as the sketches estimate it",
         "where       x > 1",
         "counts      c\n",
-        "each site   a sketch of 3 rows by 30 counters (epsilon 0.1, delta 0.1)",
+        "each site   a sketch of 3 rows by 32 counters (epsilon 0.1, delta 0.1)",
         "within 15 percent of the sketches' estimate,",
         "which is with probability at least 0.9 within 0.1 * rows^2 of the truth",
     ):
@@ -284,12 +284,12 @@ def test_explain_of_an_inner_product_and_of_a_quantile() -> None:
         "watch w on a and b\n",
         "counts      c of a where x > 1\n",
         "c of b\n",
-        "two sketches of 3 rows by 58",
+        "two sketches of 3 rows by 64",
     ):
         assert part in text
     text = explain_text(parse_watch(f"{RANK} TRACK q WITHIN 1 PERCENT"))
     assert "quantile(x, 0.9), as the sketches estimate it" in text
-    assert "for each level of halved ranges of values a sketch of at least 5 rows by 275 counters" in text
+    assert "of each pane at most 100 values, evenly by rank (epsilon 0.01)" in text
     assert "its rank is within 1 percent of the rows of the rank asked for;" in text
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.functions.goals import Frequent, InnerProduct, Quantile, SelfJoin, SketchGoal
 from tacit.language.plan import WatchPlan
-from tacit.sketches.parameters import Query, Shape, split
+from tacit.sketches.parameters import Query, Shape
+from tacit.sketches.watching import watch_shape
 
 __all__ = [
     "describe_sketches",
@@ -54,12 +57,9 @@ def sketch_call(plan: WatchPlan) -> str | None:
 
 
 def sketch_shape(goal: SketchGoal) -> Shape:
-    """How large the array of each sketch is: ceil(ln 1/delta) rows of ceil(e (1 + epsilon) / epsilon) counters.
-
-    Of a quantile it is the least: a rank adds up counts of several sketches, and so their errors.
-    """
+    """How large the array of each sketch is: ceil(ln 1/delta) rows of at least e/epsilon counters, a power of two."""
     asked: Query = "inner_product" if isinstance(goal, SelfJoin | InnerProduct) else "point"
-    return split(goal.accuracy.epsilon, goal.accuracy.delta, query=asked)
+    return watch_shape(goal.accuracy.epsilon, goal.accuracy.delta, query=asked)
 
 
 def sketch_guarantee(goal: SketchGoal) -> str:
@@ -85,8 +85,8 @@ def _guarantee(goal: SketchGoal) -> list[str]:
     within = _percent(goal.within)
     if isinstance(goal, Quantile):
         return [
-            f"by the sketches' estimate its rank is within {within} percent of the rows of the rank asked for;",
-            f"{sure} that estimate is within {epsilon} * rows of the truth (rows: of all sites in the window)",
+            f"by the digests of all sites its rank is within {within} percent of the rows of the rank asked for,",
+            f"which is always within {epsilon} * rows of the truth (rows: of all sites in the window)",
         ]
     rows, whose = (
         ("rows^2", "of all sites")
@@ -108,10 +108,11 @@ def sketch_lines(plan: WatchPlan, goal: SketchGoal) -> list[tuple[str, str]]:
         where = f" where {key.where}" if apart and key.where else ""
         lines.append(("counts" if index == 0 else "", f"{key.expression}{of}{where}"))
     many = "two sketches of" if len(plan.keys) > 1 else "a sketch of"
-    if isinstance(goal, Quantile):  # a rank adds up the counts of many levels, so theirs may have to be closer
-        many = "for each level of halved ranges of values a sketch of at least"
     each = f"{many} {shape.depth:,} row{'s'[: shape.depth > 1]} by {shape.width:,} counters"
     accuracy = f"epsilon {_amount(goal.accuracy.epsilon)}, delta {_amount(goal.accuracy.delta)}"
+    if isinstance(goal, Quantile):
+        accuracy = f"epsilon {_amount(goal.accuracy.epsilon)}"
+        each = f"of each pane at most {math.ceil(1 / goal.accuracy.epsilon):,} values, evenly by rank"
     lines.append(("each site", f"{each} ({accuracy})"))
     lines += [("guarantee" if index == 0 else "", text) for index, text in enumerate(_guarantee(goal))]
     return lines

@@ -290,7 +290,7 @@ def test_explain_of_an_inner_product_and_of_a_quantile() -> None:
     text = explain_text(parse_watch(f"{RANK} TRACK q WITHIN 1 PERCENT"))
     assert "quantile(x, 0.9), as the sketches estimate it" in text
     assert "of each pane at most 100 values, evenly by rank (epsilon 0.01)" in text
-    assert "its rank is within 1 percent of the rows of the rank asked for;" in text
+    assert "its rank is within 1 percent of the rows of the rank asked for," in text
 
 
 @pytest.mark.parametrize(

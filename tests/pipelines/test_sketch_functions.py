@@ -64,7 +64,7 @@ def test_spark_hashes_texts_and_bytes_as_we_do(spark: SparkSession) -> None:
     data = [dice.bytes(size) for size in range(101) for _ in range(2)]
     frame = framed(spark, text=texts, data=data)
     kinds = frame.schema["text"].dataType, frame.schema["data"].dataType
-    for seed in (0, 7, -1, 2**63 - 1, -(2**63)):
+    for seed in (0, 2**63 - 1, -(2**63)):
         hashed = frame.select(
             word_of(frame.text, kinds[0], "text", seed=seed).alias("text"),
             word_of(frame.data, kinds[1], "data", seed=seed).alias("data"),

@@ -61,7 +61,7 @@ def test_a_wrong_sentence(
         (["--step", "minute"], "there is no step named 'minute'; choose event or pane"),
         (
             ["--zone", "cube"],
-            "there is no zone named 'cube'; choose auto, ball, curvature, fitted, halfspace or region",
+            "there is no zone named 'cube'; choose auto, ball, curvature, fitted, halfspace, region or norms",
         ),
         (["--policy", "best"], "there is no policy named 'best'"),
         (["--seed", "-1"], "the seed is -1"),

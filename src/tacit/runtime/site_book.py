@@ -94,10 +94,10 @@ class Book:
             here = [table for table in plan.tables if table in self.tables]
             if not here:
                 raise OptionError(f"this site has no table named {' or '.join(plan.tables)}")
-            for table in here:
-                check_columns(plan, self.tables[table].columns, table=table)
             sides = side_plans(plan)
             self._keys[number] = tuple(data_key(side) for side in sides if side.table in here)
+            for table in here:
+                check_columns(plan, self.tables[table].columns, table=table)
             parts = [self._part(number, install, side, restore) if side.table in here else None for side in sides]
             data = next(part for part in parts if part is not None)
             watch = SiteWatch(number, install, plan, data, tuple(parts), witness=self.witness)

@@ -156,7 +156,7 @@ class Story:
         return [] if low - off <= goal.phi <= high + off else [f"said {said}, whose rank is {low} to {high}"]
 
 
-CASES = [(goal, seed) for goal in GOALS for seed in range(6)]
+CASES = [(goal, seed) for goal in GOALS for seed in range(4)]
 
 
 @pytest.mark.parametrize(("goal", "seed"), CASES)

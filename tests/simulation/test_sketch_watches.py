@@ -10,7 +10,7 @@ from tests.simulation.checkers import valid_share
 from tests.simulation.sketches import PANES, frequent_of, gauge_of, judge
 from tests.simulation.test_faultless import SLOW
 
-CHUNK, CHUNKS = 30, 8
+CHUNK, CHUNKS = 30, 4
 LONG_CHUNK, LONG_CHUNKS = 100, 50
 KINDS = [gauge_of, frequent_of]
 

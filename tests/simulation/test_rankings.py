@@ -10,7 +10,7 @@ from tests.simulation.checkers import valid_share
 from tests.simulation.rankings import PANES, InvariantChecker, judge_rankings, ranking_of, wrong_rankings
 from tests.simulation.test_faultless import SLOW
 
-CHUNK, CHUNKS = 20, 12
+CHUNK, CHUNKS = 20, 8
 LONG_CHUNK, LONG_CHUNKS = 100, 100
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -99,18 +99,6 @@ class _Clock:
         return max(1, self.tick(time) - (begin // self._unit - 1 if self._by_pane else begin - 1))
 
 
-class _Sites(Protocol):
-    """What the engine asks of a kind of watch, site by site."""
-
-    machines: Sequence[Any]
-
-    def take(self, site: int, rows: slice, tick: int) -> None:
-        """These rows (site-major) came at this tick."""
-
-    def close(self, site: int, pane: int, tick: int, length: int | None) -> tuple[Message, ...]:
-        """The site closes a pane with what it has at this tick."""
-
-
 class _GaugedSites:
     """Sites with gauges."""
 
@@ -162,13 +150,6 @@ class _GaugedSites:
             depth, width = self._shape.depth, self._shape.width
             array = np.concatenate([each.cells(depth, width, length, tick) for each in station])
         return machine.close_pane(pane, array)
-
-    def arrays(self, tick: int, length: int | None) -> FloatArray:
-        """What all sites have at this tick: (sites, size)."""
-        depth, width = self._shape.depth, self._shape.width
-        return np.stack(
-            [np.concatenate([each.cells(depth, width, length, tick) for each in parts]) for parts in self._stations]
-        )
 
 
 class _FrequentSites:

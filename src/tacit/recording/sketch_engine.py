@@ -28,7 +28,7 @@ from tacit.recording.updates import Updates
 from tacit.sketches.hashing import fingerprints, places_of, row_words
 from tacit.sketches.stations import CellStation, DigestStation, SortedStation
 from tacit.sketches.window import LONGEST, SlidingWindow
-from tacit.vocabulary import FloatArray, IntArray, State, WordArray
+from tacit.vocabulary import IntArray, State, WordArray
 from tacit.vocabulary.calendar import period_start
 from tacit.wire.ledger import COORDINATOR, Ledger
 

@@ -82,6 +82,26 @@ def test_frequent_keys_enter_and_leave():
     assert replay.report.as_dict()["alerts"][0].keys() == {"at", "entered", "left"}
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("step", ["pane", "event"])
+def test_crossings_of_frequent_keys_are_counted_at_the_ends_of_steps(step, seed):
+    recording = stream(seed, "frequent", rows=600)
+    t, length, pane = recording.t, 100_000_000, 5_000_000
+    if step == "pane":
+        ends = np.arange(pane, t.max() + pane + 1, pane) - 1
+    else:
+        ends = np.unique(np.append(t, t + length))
+        ends = ends[ends <= t.max()]
+    crossings, before = 0, np.zeros(60, dtype=bool)
+    for end in ends:
+        age = end - t
+        now = np.bincount(recording.group[(age >= 0) & (age < length)], minlength=60) > 30
+        crossings, before = crossings + np.count_nonzero(now != before), now
+    report = replay_sketch(plan_of("frequent", "time"), recording, step=step, verify=True).report
+    assert report.crossings > 2
+    assert 0 <= report.crossings - crossings <= (0 if step == "pane" else 4)  # rows of one moment are several events
+
+
 def test_one_site_and_sites_without_rows():
     recording = Recording.from_arrays(
         t=np.arange(200) * 1_000_000, site=np.zeros(200, dtype=int), present=np.ones(200), group=np.arange(200) % 7,

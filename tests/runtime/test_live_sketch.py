@@ -57,8 +57,8 @@ class Story:
         n = int(rng.integers(50, 1500))
         t = np.sort(rng.integers(0, seconds, n)).astype(np.int64) * 1_000_000
         columns = {
-            "k": [f"k{each}" for each in (rng.zipf(1.5, n) + np.arange(n) // 400) % 17],
-            "j": [f"k{each}" for each in (rng.zipf(1.7, n) + 1) % 17],
+            "k": [f"k{each}" if each else None for each in (rng.zipf(1.5, n) + np.arange(n) // 400) % 17],
+            "j": [f"k{each}" if each else None for each in (rng.zipf(1.7, n) + 1) % 17],
             "x": (rng.integers(0, 200, n) + np.arange(n) // 20).tolist(),
             "y": rng.integers(1, 9, n).tolist(),
         }

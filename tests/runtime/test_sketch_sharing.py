@@ -30,7 +30,11 @@ class Site:
         rng = np.random.default_rng(5)
         n = 4_000
         self.t = np.sort(rng.integers(0, 1_000, n)).astype(np.int64) * 1_000_000
-        columns = {"k": [f"k{each}" for each in rng.zipf(1.6, n) % 11], "x": [1] * n, "y": [1] * n}
+        columns = {
+            "k": [f"k{each}" if each != 2 else None for each in rng.zipf(1.6, n) % 11],
+            "x": [1] * n,
+            "y": [1] * n,
+        }
         owners = rng.integers(0, 2, n).astype(np.int32)
         plan = parse_watch(sentences[0])
         self.rows = recorded(live_plan(plan), self.t, owners, columns, SITES)
@@ -68,11 +72,14 @@ class Site:
         inside = (self.t < at_s * 1_000_000) & (self.t >= (at_s - window_s) * 1_000_000)
         return np.bincount(self.rows.group[inside], minlength=11)
 
+    def truth_of_values(self, at_s: int, window_s: int) -> np.ndarray:
+        """Without the rows that have no value."""
+        return np.delete(self.truth(at_s, window_s), self.rows.keys.index("[null]"))
+
 
 def test_watches_on_the_same_key_share_what_they_count():
     loose, strict, often = (parse_watch(each) for each in (LOOSE, STRICT, OFTEN))
-    assert data_key(loose) == data_key(strict)
-    assert data_key(often) != data_key(strict)  # NULL is a key of its own there
+    assert data_key(loose) == data_key(strict) == data_key(often)
     other = parse_watch(LOOSE.replace("EVERY 5", "EVERY 6"))
     assert data_key(other) != data_key(loose)
 
@@ -86,9 +93,40 @@ def test_the_strictest_serves_all(tmp_path: Path) -> None:
     for name, window, within, epsilon in (("loose", 60, 0.2, 0.3), ("strict", 90, 0.1, 0.1)):
         watch = site.watch(name)
         assert watch.shown_state == "valid"
-        counts = site.truth((watch.answered.pane + 1) * 5, window)
+        counts = site.truth_of_values((watch.answered.pane + 1) * 5, window)
         truth, slop = float((counts**2).sum()), epsilon * float(counts.sum()) ** 2
         assert abs(watch.said[""].value - truth) <= within * (truth + slop) + slop
+
+
+def test_rows_without_a_value_count_for_those_who_count_them(tmp_path: Path) -> None:
+    """One sketch for frequent keys, which list NULL, and for a self-join, which leaves it out; after a crash, too."""
+    exact = "SKETCH EPSILON 0.01 DELTA 0.01"
+    often = OFTEN.split("SKETCH")[0].replace("> 20 MARGIN 3", "> 8 MARGIN 1") + exact
+    joined = STRICT.split("SKETCH")[0].replace("LAST 90", "LAST 60").replace("10 PERCENT", "2 PERCENT") + exact
+    site = Site(tmp_path, joined, often)
+    for until, crash in ((300, False), (400, True), (500, False)):
+        site.feed(until)
+        if crash:
+            site.live.crash_site("s0")
+            site.live.link("s0")
+            continue
+        data = site.data("often")
+        assert data is site.data("strict")
+        assert len(data._stations) == 1
+        watch = site.watch("often")
+        assert watch.shown_state == "valid"
+        counts = dict(zip(site.rows.keys, site.truth((watch.answered.pane + 1) * 5, 60).tolist(), strict=True))
+        rows = sum(counts.values())
+        inside = watch.said[""]
+        assert counts["[null]"] > 9 + 0.01 * rows
+        for key, count in counts.items():
+            assert key in inside if count > 9 + 0.01 * rows else key not in inside or count >= 7 - 0.01 * rows
+        watch = site.watch("strict")
+        values = site.truth_of_values((watch.answered.pane + 1) * 5, 60)
+        truth, slop = float((values**2).sum()), 0.01 * float(values.sum()) ** 2
+        allowed = 0.02 * (truth + slop) + slop
+        assert abs(watch.said[""].value - truth) <= allowed
+        assert counts["[null]"] ** 2 > allowed  # which would be seen
 
 
 def test_a_stricter_watch_that_comes_later_fills_a_sketch_of_its_own(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tacit.functions.expressions import ChiSquare, Expression, InformationGain, 
 from tacit.language.rows import Row
 from tacit.language.vector import VectorBuilder
 
-__all__ = ["AGGREGATES", "Aggregate", "Call", "missing_text"]
+__all__ = ["AGGREGATES", "Aggregate", "Call", "missing_text", "no_value_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,14 @@ def missing_text(row: Row, text: str) -> str:
         return f"({text}) IS NULL"
     if row.numeric:
         return f"{_number(text)} IS NULL OR isnan({_number(text)})"
-    # Of unknown type, as in COUNT(name). Spark folds typeof, so only a floating-point column pays for the text.
+    return no_value_text(text)
+
+
+def no_value_text(text: str) -> str:
+    """``missing_text`` of an expression of unknown type, as in COUNT(name).
+
+    Spark folds typeof, so only a floating-point column pays for the text.
+    """
     return f"({text}) IS NULL OR (typeof({text}) IN ('double', 'float') AND CAST({text} AS STRING) = 'NaN')"
 
 

@@ -2,6 +2,9 @@
 
 A sketch counts keys, so its rows are recorded with their key as a group; a quantile's rows with their value as a
 contribution. Whoever prepares recordings then needs to know nothing of sketches.
+
+Rows without a value have a key among frequent keys, and do not count in the other sketches. Where such rows are
+recorded, a second statistic says which they are, so that one sketch serves both kinds of watches.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from dataclasses import replace
 
 from tacit.functions.goals import Quantile, SketchGoal
 from tacit.functions.statistics import Statistic
+from tacit.language.aggregates import no_value_text
 from tacit.language.plan import ByKey, SketchKey, WatchPlan
 from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US
 
@@ -48,12 +52,21 @@ def side_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
 
 
 def live_plan(plan: WatchPlan) -> WatchPlan:
-    """What a live site sums by pane and key for a watch on one sketch: rows, by key or by value."""
-    recorded = _recorded(plan, plan.keys[0])
+    """What a live site sums by pane and key for a watch on one sketch: rows, by key or by value.
+
+    By key also rows without a value, whoever asks: other watches on the key may want them.
+    """
+    key = plan.keys[0]
+    recorded = _recorded(plan, key)
     if not isinstance(plan.goal, Quantile):
-        return recorded
-    value = f"CAST({plan.keys[0].expression} AS DOUBLE)"
+        return replace(recorded, where=key.where, statistics=(_ROWS, _without_value(key)))
+    value = f"CAST({key.expression} AS DOUBLE)"
     return replace(recorded, grouping=ByKey((value,), ("value",)), statistics=(_ROWS,))
+
+
+def _without_value(key: SketchKey) -> Statistic:
+    missing = key.missing or no_value_text(key.expression)
+    return Statistic("without_value", f"CASE WHEN {missing} THEN 1D ELSE 0D END", nonnegative=True, count=True)
 
 
 def _recorded(plan: WatchPlan, key: SketchKey) -> WatchPlan:
@@ -61,12 +74,13 @@ def _recorded(plan: WatchPlan, key: SketchKey) -> WatchPlan:
     columns = tuple(use for use in plan.columns if use.table in (None, key.table))
     value = Statistic("value", f"CAST({key.expression} AS DOUBLE)")
     counted = not isinstance(plan.goal, Quantile)
+    told = () if key.missing or not counted else (_without_value(key),)
     return replace(
         plan,
         table=key.table,
         where=" AND ".join(where) or None,
         grouping=ByKey((key.expression,), ("key",)) if counted else None,
-        statistics=(_ROWS,) if counted else (value,),
+        statistics=(_ROWS if counted else value, *told),
         columns=columns,
         arguments=(),
     )

@@ -57,31 +57,36 @@ def follow_products(sites, los, his, at_lo, at_hi, key, second, alone, one, two,
 @leaf()
 def follow_counts(  # type: ignore[no-untyped-def]
     sites, los, his, last, at_lo, at_hi, key, counts, said_at, said_from, said, threshold, most, least, epsilon, inside,
-    hot, is_hot, out,
+    hot, is_hot, moved, is_moved, above, out,
 ):  # fmt: skip
     """Judge frequent keys. ``out``: steps with a key missing, steps with a key too many, crossings; then the worst.
 
-    ``said[said_from[c]:said_from[c + 1]]`` are the keys inside from update ``said_at[c]`` on.
+    ``said[said_from[c]:said_from[c + 1]]`` are the keys inside from update ``said_at[c]`` on. A crossing is a key that
+    is on another side of the threshold than at the end of the step before.
     """
-    total, many, change, worst = 0, 0, 0, 0.0
+    total, many, moves, change, worst = 0, 0, 0, 0, 0.0
     for at in range(len(sites)):
         site = sites[at]
         for row in range(at_hi[site], his[at]):
             k = key[row]
             counts[k] += 1
             total += 1
-            if counts[k] - 1 <= threshold < counts[k]:
-                out[2] += 1
+            if not is_moved[k]:
+                is_moved[k] = True
+                moved[moves] = k
+                moves += 1
             if counts[k] > most and not is_hot[k]:
                 is_hot[k] = True
                 hot[many] = k
                 many += 1
         for row in range(at_lo[site], los[at]):
             k = key[row]
-            if counts[k] - 1 <= threshold < counts[k]:
-                out[2] += 1
             counts[k] -= 1
             total -= 1
+            if not is_moved[k]:
+                is_moved[k] = True
+                moved[moves] = k
+                moves += 1
         at_lo[site], at_hi[site] = los[at], his[at]
         while change < len(said_at) and said_at[change] <= at:
             if change > 0:
@@ -92,6 +97,13 @@ def follow_counts(  # type: ignore[no-untyped-def]
             change += 1
         if not last[at]:
             continue
+        for each in range(moves):
+            k = moved[each]
+            now = counts[k] > threshold
+            out[2] += now != above[k]
+            above[k] = now
+            is_moved[k] = False
+        moves = 0
         missed, spurious, each = False, False, 0
         while each < many:
             k = hot[each]

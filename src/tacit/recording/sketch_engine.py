@@ -17,7 +17,6 @@ from tacit.language.plan import WatchPlan, Window
 from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.frequent.census import Census
 from tacit.protocols.frequent.lookout import Lookout
-from tacit.protocols.frequent.shares import UNTOLD
 from tacit.protocols.gauges.gauger import Gauger
 from tacit.protocols.gauges.making import SEED, gauge_of, points_of, shape_of, terms_of
 from tacit.protocols.gauges.sounder import Sounder
@@ -163,27 +162,29 @@ class _FrequentSites:
         assert recording.keys is not None
         self._keys, self._groups = recording.keys, recording.group[order].astype(np.int64)
         self._words, self._shape = words, shape
+        self._apart = np.zeros(len(words), dtype=np.bool_)  # by group: of rows without a value, as live sites tell them
+        if recording.statistics[1:]:
+            self._apart[recording.group[recording.present[:, 1] > 0.5]] = True
         rows = row_words(SEED, shape.depth)
         self._places: IntArray = places_of(words, rows, shape.width)
 
         def places(keys: Sequence[str]) -> IntArray:
             return places_of(fingerprints(list(keys), seed=SEED), rows, shape.width)
 
-        floor = terms_of(goal).most / UNTOLD
-        self.machines = [Lookout(site, Candidates(places, floor)) for site in range(sites)]
+        self.machines = [Lookout(site, Candidates(places, terms_of(goal).most)) for site in range(sites)]
         self._stations = [CellStation(window, shape, seed=SEED) for _ in range(sites)]
         self._came: list[list[IntArray]] = [[] for _ in range(sites)]
 
     def take(self, site: int, rows: slice, tick: int) -> None:
         """Into the site's sketch; which keys came is remembered until the pane is closed."""
         groups = self._groups[rows]
-        self._stations[site].take(self._words[groups], tick)
+        self._stations[site].take(self._words[groups], tick, self._apart[groups])
         self._came[site].append(groups)
 
     def close(self, site: int, pane: int, tick: int, length: int | None) -> tuple[Message, ...]:
         """With its cells, and those of the keys that came that have enough rows."""
         machine, came = self.machines[site], self._came[site]
-        cells = self._stations[site].cells(self._shape.depth, self._shape.width, length, tick)
+        cells = self._stations[site].cells(self._shape.depth, self._shape.width, length, tick, apart=True)
         groups = np.unique(np.concatenate(came)) if came else np.empty(0, dtype=np.int64)
         self._came[site] = []
         counts = cells[self._places[groups]].min(axis=1) if len(groups) else np.empty(0)

@@ -31,7 +31,7 @@ class Verdict:
 
     missed: int
     spurious: int
-    crossings: int | None  # of frequent keys they are not counted: a key may cross and return within a step
+    crossings: int  # how often a key was on another side of the threshold than a step before; a value has no sides
     max_error: float
     mean_error: float
 
@@ -119,6 +119,7 @@ def _judge_counts(goal: Frequent, recording: Recording, updates: Updates, said: 
         updates.site, updates.lo, updates.hi, updates.last, at_lo, at_hi, recording.group[order],
         np.zeros(count, dtype=np.int64), np.array([each.update for each in said], dtype=np.int64), starts, inside,
         goal.threshold, goal.threshold + goal.margin, goal.threshold - goal.margin, goal.accuracy.epsilon,
-        np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_), out,
+        np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_),
+        np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_), out,
     )  # fmt: skip
-    return Verdict(int(out[0]), int(out[1]), None, float(worst), 0.0)
+    return Verdict(int(out[0]), int(out[1]), int(out[2]), float(worst), 0.0)

@@ -3,7 +3,8 @@
 Watches that count the same key of the same rows by the same panes share this, whatever they promise and however long
 their windows are: a *station* (sketches/stations.py) is made for the strictest accuracy and the longest window that was
 asked for when it was made, and every watch reads its own shape and window off it. A watch that asks for more than any
-station has gets a new one, which begins empty; stations that nobody reads go.
+station has gets a new one, which begins empty; stations that nobody reads go. Rows without a value are counted apart:
+frequent keys count them, the others do not.
 
 Rows are summed by pane and key until their pane is closed; then they are in the sketch, and nothing else is kept of
 them. What is saved with every batch is the sketches as they are, the open panes, and the names of frequent keys. After
@@ -24,7 +25,7 @@ from tacit.functions.goals import Frequent, Quantile, SketchGoal
 from tacit.language.plan import Every, WatchPlan, Window
 from tacit.language.recorded import live_plan
 from tacit.protocols.frequent.candidates import Candidates
-from tacit.protocols.frequent.shares import FLOOR, UNTOLD
+from tacit.protocols.frequent.shares import FLOOR
 from tacit.protocols.gauges.making import SEED, points_of, shape_of, terms_of
 from tacit.runtime.blobs import Change, pack, pack_record, unpack, unpack_record
 from tacit.runtime.pane_windows import PaneKeeper
@@ -50,14 +51,14 @@ _PERIODS_US = {"week": 7 * _DAY_US, "month": 31 * _DAY_US, "year": 366 * _DAY_US
 class _Panes(PaneKeeper):
     """Windows of one pane: what is in it can be had once it is closed, and is forgotten when it is settled."""
 
-    def __init__(self, every: Every) -> None:
-        super().__init__(Window("time", every, duration_us=every.duration_us), 2, sparse=True)
+    def __init__(self, every: Every, dimension: int) -> None:
+        super().__init__(Window("time", every, duration_us=every.duration_us), dimension, sparse=True)
 
-    def contents(self, pane: int) -> tuple[IntArray, IntArray]:
-        """The groups of a closed pane, and how many rows of each."""
+    def contents(self, pane: int) -> tuple[IntArray, FloatArray]:
+        """The groups of a closed pane, and the sums of each; the last is how many rows it has."""
         lo, _, hi = self._range(pane)
         group, sums = self._log.entries(lo, hi)
-        return group.copy(), np.rint(sums[:, -1]).astype(np.int64)
+        return group.copy(), sums
 
     def with_rows(self, first: int, end: int) -> list[int]:
         """The closed panes from ``first`` and before ``end`` that have rows."""
@@ -110,7 +111,7 @@ class SketchData(WatchData):
         super().__init__(plan, saved, kept=live_plan(plan))
 
     def _make_keeper(self) -> _Panes:
-        return _Panes(self.kept.window.every)
+        return _Panes(self.kept.window.every, len(self.kept.statistics) + 1)
 
     # Views
 
@@ -184,7 +185,7 @@ class SketchData(WatchData):
         before = None if was is None else self._views.get(was)
         if saved is None and before is not None and before.station == view.station:
             saved = _names_of(before)
-        candidates = Candidates(partial(_places, view.shape), terms.most / UNTOLD)
+        candidates = Candidates(partial(_places, view.shape), terms.most)
         if saved is not None and saved["most"] <= terms.most * FLOOR / 2:
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
@@ -209,10 +210,11 @@ class SketchData(WatchData):
 
     def close(self, pane: int) -> None:
         """A pane was closed: what is in it goes into the stations, and every view reads its array."""
-        group, rows = self.keeper.contents(pane)
+        group, sums = self.keeper.contents(pane)
         self.panes += bool(len(group))
         self._learn_keys()
-        self._feed(pane, group, rows)
+        self._put(pane, group, sums, np.rint(sums[:, -1]).astype(np.int64), self._words, self._values)
+        self._fed = pane
         names = self.keeper.keys
         for view in self._views.values():
             self._read(view, pane)
@@ -232,30 +234,27 @@ class SketchData(WatchData):
         values = _numbers(deltas.keys) if self._digests else np.zeros(0)
         for pane in np.unique(panes[panes < until_us // self._every_us]).tolist():
             here = panes == pane
-            self._put(pane, deltas.group[here], deltas.rows[here], words, values)
+            self._put(pane, deltas.group[here], deltas.sums[here], deltas.rows[here], words, values)
         for view in self._views.values():
             if view.candidates is not None and view.shape is not None and len(deltas.keys):
                 last, station = until_us // self._every_us - 1, self._stations[view.station]
                 assert isinstance(station, CellStation)
                 length = self._length_at(view.plan.window, last)
-                cells = station.cells(view.shape.depth, view.shape.width, length, last)
+                cells = station.cells(view.shape.depth, view.shape.width, length, last, apart=True)
                 many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
                 view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
 
-    def _feed(self, pane: int, group: IntArray, rows: IntArray) -> None:
-        self._put(pane, group, rows, self._words, self._values)
-        self._fed = pane
-
-    def _put(self, pane: int, group: IntArray, rows: IntArray, words: WordArray, values: FloatArray) -> None:
+    def _put(
+        self, pane: int, group: IntArray, sums: FloatArray, rows: IntArray, words: WordArray, values: FloatArray
+    ) -> None:  # fmt: skip
+        """So many rows of each group, into every station; by key the second sum says which have no value."""
         for station in self._stations.values():
             if isinstance(station, DigestStation):
                 finite = np.isfinite(values[group])  # what is infinite has no rank that could be told
                 kept, weights = station.digest_of(values[group][finite], rows[finite].astype(np.float64))
                 station.put(pane, kept, weights)
             elif len(group):
-                keys, where = np.unique(words[group], return_inverse=True)
-                counts = np.bincount(where, weights=rows, minlength=len(keys)).astype(np.int64)
-                station.take_counts(keys, counts, pane)
+                station.take_counts(words[group], rows, pane, sums[:, 1] > 0.5)
 
     def _read(self, view: View, pane: int) -> None:
         station, length = self._stations[view.station], self._length_at(view.plan.window, pane)
@@ -263,7 +262,8 @@ class SketchData(WatchData):
             array = station.array(length, pane)
         else:
             assert view.shape is not None
-            array = station.cells(view.shape.depth, view.shape.width, length, pane)
+            apart = isinstance(view.plan.goal, Frequent)
+            array = station.cells(view.shape.depth, view.shape.width, length, pane, apart=apart)
         view.arrays[pane] = array
         oldest = max(pane - ARRAYS, -(1 << 62) if self.keeper.oldest is None else self.keeper.oldest - 1)
         for old in [each for each in view.arrays if each < oldest]:
@@ -334,6 +334,8 @@ class SketchData(WatchData):
                 changes.append(Change(f"station/{at}", pack(json.dumps(station.state()).encode())))
             else:
                 changes.append(Change(f"station/{at}", pack(station.sketch.to_bytes())))
+                if station.apart is not None:
+                    changes.append(Change(f"station/{at}/apart", pack(station.apart.to_bytes())))
         self._saved_at = self._fed
         return changes
 
@@ -349,8 +351,10 @@ class SketchData(WatchData):
             if digests:
                 self._stations[at] = DigestStation.of(json.loads(state))
             else:
-                sketch = EcmSketch.from_bytes(state)
-                self._stations[at] = CellStation.of(sketch)
+                name, apart = f"station/{at}/apart", None
+                if name in saved:
+                    apart = EcmSketch.from_bytes(unpack(name, saved[name]))
+                self._stations[at] = CellStation.of(EcmSketch.from_bytes(state), apart)
         self._names = dict(head["names"])
         if self._fed is not None:
             self.keeper.settle(self._fed)

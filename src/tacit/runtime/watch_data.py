@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,13 @@ _THERE = "there/"
 def data_key(plan: WatchPlan) -> str:
     """The same for watches that keep the same sums over the same windows: thresholds and margins do not matter.
 
-    On sketches it is the same for watches that count the same keys by the same panes: windows do not matter either.
+    On sketches it is the same for watches that count the same keys by the same panes: windows do not matter either, nor
+    whether rows without a value count.
     """
     if isinstance(plan.goal, SketchGoal):
-        kind = "values" if isinstance(plan.goal, Quantile) else "keys"
-        told = ["sketch", kind, [asdict(key) for key in plan.keys], asdict(plan.window.every)]
+        quantile = isinstance(plan.goal, Quantile)
+        keys = [asdict(key if quantile else replace(key, missing=None)) for key in plan.keys]
+        told = ["sketch", "values" if quantile else "keys and none", keys, asdict(plan.window.every)]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
     story = [
         plan.table, plan.where, [each.present for each in plan.statistics], plan.centres,

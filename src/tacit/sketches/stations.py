@@ -18,53 +18,74 @@ from tacit.sketches.parameters import Shape
 from tacit.sketches.quantiles import digest, ranked
 from tacit.sketches.watching import folded
 from tacit.sketches.window import SlidingWindow
-from tacit.vocabulary import FloatArray, IntArray, WordArray
+from tacit.vocabulary import BoolArray, FloatArray, IntArray, WordArray
 
 __all__ = ["CellStation", "DigestStation", "SortedStation"]
 
 
 class CellStation:
-    """Keys in a sketch; its cells are read by every watch on them, each in its own shape and window."""
+    """Keys in a sketch; its cells are read by every watch on them, each in its own shape and window.
+
+    Keys that only some watches count (those of rows without a value) are in a sketch *apart*, made when the first of
+    them comes; who counts them reads the sum of both.
+    """
 
     def __init__(self, window: SlidingWindow, shape: Shape, *, seed: int) -> None:
         self.window, self.shape, self.seed = window, shape, seed
         self.sketch = EcmSketch(window=window, shape=shape, seed=seed)
+        self.apart: EcmSketch | None = None
         self._rows = row_words(seed, shape.depth)
 
     @classmethod
-    def of(cls, sketch: EcmSketch) -> CellStation:
-        """The station of a sketch that was kept."""
+    def of(cls, sketch: EcmSketch, apart: EcmSketch | None = None) -> CellStation:
+        """The station of sketches that were kept."""
         station = cls(sketch.lineage.window, sketch.shape, seed=sketch.lineage.seed)
-        station.sketch = sketch
+        station.sketch, station.apart = sketch, apart
         return station
 
-    def take(self, words: WordArray, tick: int) -> None:
-        """These keys (as words) came at this tick; by rows the tick does not matter, and their order does."""
+    def take(self, words: WordArray, tick: int, apart: BoolArray | None = None) -> None:
+        """These keys (as words) came at this tick; by rows the tick does not matter, and their order does.
+
+        ``apart`` says which of them only some watches count; by rows none is told apart, as all take up room.
+        """
         if self.window.by == "rows":
             self.sketch.update_words(words)
             return
-        if len(words) > 1:
-            words, counts = np.unique(words, return_counts=True)
-            self.take_counts(words, counts, tick)
-        elif len(words):
-            self.take_counts(words, np.ones(1, dtype=np.int64), tick)
+        self.take_counts(words, np.ones(len(words), dtype=np.int64), tick, apart)
 
-    def take_counts(self, words: WordArray, counts: IntArray, tick: int) -> None:
-        """So many rows of each of these keys came at this tick; the keys are in order."""
-        if len(words):
-            self.sketch.update_words(words, np.full(len(words), tick, dtype=np.int64), counts)
+    def take_counts(self, words: WordArray, counts: IntArray, tick: int, apart: BoolArray | None = None) -> None:
+        """So many rows of each of these keys came at this tick, in any order; a key may come twice."""
+        if apart is not None and apart.any():
+            if self.apart is None:
+                self.apart = EcmSketch(window=self.window, shape=self.shape, seed=self.seed)
+            _add(self.apart, words[apart], counts[apart], tick)
+            words, counts = words[~apart], counts[~apart]
+        _add(self.sketch, words, counts, tick)
 
-    def cells(self, depth: int, width: int, length: int | None, tick: int) -> FloatArray:
-        """The cells (depth * width) of the last ``length`` ticks (None: of the whole window), as of this tick."""
+    def cells(self, depth: int, width: int, length: int | None, tick: int, *, apart: bool = False) -> FloatArray:
+        """The cells (depth * width) of the last ``length`` ticks (None: of the whole window), as of this tick.
+
+        With ``apart`` also of the keys that only some watches count.
+        """
         if self.window.by == "rows":
-            found = self.sketch.cells(length)
-        else:
-            found = self.sketch.cells(length, now=max(tick, self.sketch.now))
+            return folded(self.sketch.cells(length), depth, width).ravel()
+        found = self.sketch.cells(length, now=max(tick, self.sketch.now))
+        if apart and self.apart is not None:
+            found = found + self.apart.cells(length, now=max(tick, self.apart.now))
         return folded(found, depth, width).ravel()
 
     def places(self, words: WordArray, depth: int, width: int) -> IntArray:
         """Where the cells of keys are in what ``cells`` gives: (keys, depth)."""
         return places_of(words, self._rows[:depth], width)
+
+
+def _add(sketch: EcmSketch, words: WordArray, counts: IntArray, tick: int) -> None:
+    """What comes in one tick is taken in the order of its keys, each once, whatever order it came in."""
+    if len(words) > 1:
+        words, where = np.unique(words, return_inverse=True)
+        counts = np.bincount(where, weights=counts, minlength=len(words)).astype(np.int64)
+    if len(words):
+        sketch.update_words(words, np.full(len(words), tick, dtype=np.int64), counts)
 
 
 class DigestStation:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.frequent.census import Census
 from tacit.protocols.frequent.lookout import Lookout
-from tacit.protocols.frequent.shares import UNTOLD, Terms
+from tacit.protocols.frequent.shares import Terms
 from tacit.protocols.gauges.gauge import Gauge
 from tacit.protocols.gauges.gauger import Gauger
 from tacit.protocols.gauges.sounder import Sounder
@@ -76,7 +76,7 @@ class FrequentSimulation(Stage):
         super().__init__(network, panes=panes, sites=sites, stays=stays, timing=timing, backlog=backlog)
         self.terms, self.places, self.cells, self.came = terms, places, cells, came
         self.settlement = self._settlement_of(Census(terms, sites))
-        self.sites = [Lookout(site, Candidates(places, terms.most / UNTOLD)) for site in range(sites)]
+        self.sites = [Lookout(site, Candidates(places, terms.most)) for site in range(sites)]
         self._fed = [-1] * sites
 
     def _close_at(self, site: int, pane: int) -> tuple[Message, ...]:

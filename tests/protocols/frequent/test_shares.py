@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.protocols.frequent.candidates import Candidates
-from tacit.protocols.frequent.shares import Terms, above, below, defaults
+from tacit.protocols.frequent.shares import UNTOLD, Terms, above, below, defaults
 from tacit.vocabulary import ProtocolError
 
 counts = st.lists(st.integers(0, 10**9), min_size=1, max_size=8).map(lambda values: np.array(values, dtype=np.float64))
@@ -51,7 +51,7 @@ def test_terms():
 
 def _candidates() -> Candidates:
     places = {"a": [0, 2], "b": [1, 3], "c": [0, 3]}
-    return Candidates(lambda keys: np.array([places[key] for key in keys]), floor=2.0)
+    return Candidates(lambda keys: np.array([places[key] for key in keys]), most=2.0 * UNTOLD)
 
 
 def test_candidates_are_compared_with_their_allowances():
@@ -87,3 +87,14 @@ def test_a_site_that_is_allowed_less_than_it_remembers_says_so():
     known.tell_default(64.0)
     assert not known.short
     assert known.floor == 4.0
+
+
+def test_sites_that_were_each_alone_once_still_fit_together():
+    sites = [_candidates() for _ in range(500)]
+    for site in sites:
+        site.tell_default(2.0 * UNTOLD)
+    found = defaults(np.array([site.floor for site in sites]), 2.0 * UNTOLD)
+    assert found.sum() <= 2.0 * UNTOLD
+    for site, allowed in zip(sites, found.tolist(), strict=True):
+        site.tell_default(allowed)
+        assert not site.short

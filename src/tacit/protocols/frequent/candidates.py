@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tacit.protocols.frequent.shares import FLOOR
+from tacit.protocols.frequent.shares import FLOOR, HIGHEST, UNTOLD
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 
 __all__ = ["Candidates"]
@@ -21,13 +21,13 @@ _TIDY = 64  # panes after which keys with few rows are forgotten
 class Candidates:
     """Names, the cells of each, and what was told of it.
 
-    ``places`` gives the cells of keys: for each key one flat place per row of the sketch. Before a site is told what it
-    is allowed, the floor is a small share of the threshold (``shares.UNTOLD``).
+    ``places`` gives the cells of keys: for each key one flat place per row of the sketch; ``most`` is what a key that
+    is outside may have at all sites. Before a site is told what it is allowed, the floor is a small share of that.
     """
 
-    def __init__(self, places: Callable[[Sequence[str]], IntArray], floor: float) -> None:
+    def __init__(self, places: Callable[[Sequence[str]], IntArray], most: float) -> None:
         self._places_of = places
-        self.floor = floor
+        self.floor, self._highest = most / UNTOLD, most / HIGHEST
         self.default = np.inf
         self.keys: list[str] = []
         self._at: dict[str, int] = {}
@@ -83,7 +83,7 @@ class Candidates:
         Below 0: the coordinator does not know it any more, and will ask all anew.
         """
         self.default = max(0.0, default)
-        self.floor = max(self.floor, default / FLOOR)
+        self.floor = max(self.floor, min(default / FLOOR, self._highest))
 
     @property
     def short(self) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.frequent.shares import FLOOR, OTHERS, Terms, above, below, defaults
+from tacit.protocols.frequent.shares import FLOOR, HIGHEST, OTHERS, Terms, above, below, defaults
 from tacit.protocols.messages import Message
 from tacit.protocols.resolver import ListResolver
 from tacit.protocols.topk.messages import ALL, Challenge, Flag, Inquiry, Ranked, Ranking, Showing, Shown, Sought
@@ -199,7 +199,8 @@ class Census(ListResolver):
         self.default[:] = np.nan
         self.default[members] = defaults(floors, self.terms.most)
         for site in members.tolist():
-            self._floors[site] = max(self._floors.get(site, 0.0), float(self.default[site]) / FLOOR)
+            floor = min(float(self.default[site]) / FLOOR, self.terms.most / HIGHEST)
+            self._floors[site] = max(self._floors.get(site, 0.0), floor)
 
     def _decide(self, key: str) -> Iterable[int]:
         """Share anew among those who have spoken, or decide if all have; else who is to be asked next."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.vocabulary import FloatArray, ProtocolError
 
-__all__ = ["CAUTION", "FLOOR", "OTHERS", "UNTOLD", "Terms", "above", "below", "defaults"]
+__all__ = ["CAUTION", "FLOOR", "HIGHEST", "OTHERS", "UNTOLD", "Terms", "above", "below", "defaults"]
 
 CAUTION = 1e-9
 """Of what is free so much stays free, so that the rounding of sums cannot make a wrong answer valid."""
@@ -30,6 +30,8 @@ FLOOR = 16.0
 """A site remembers keys that have at least a so manieth of its default allowance: a smaller one may be told."""
 UNTOLD = 4096.0
 """Before it is told one, it remembers keys that have at least a so manieth of the threshold."""
+HIGHEST = 1024.0
+"""And always those that have at least a so manieth of the threshold, so that many sites that were once alone fit."""
 
 
 @dataclass(frozen=True, slots=True)

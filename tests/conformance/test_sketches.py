@@ -26,7 +26,7 @@ windowed = pytest.mark.parametrize(
 unfailing = pytest.mark.parametrize("case", [case for case in CASES if not case.delta], ids=named)
 
 SEEDS = 120
-few = settings(max_examples=40)  # of each law for each case
+few = settings(max_examples=30)  # of each law for each case
 
 
 @st.composite

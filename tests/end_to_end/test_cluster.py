@@ -1,4 +1,4 @@
-"""A live table on a real standalone cluster of two workers."""
+"""A live table on a real standalone cluster of two workers; test_live_cluster.py has a whole site on one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.end_to_end.programs import processes_of, run_program
 
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.long,
     pytest.mark.xdist_group("cluster"),
     pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc"),
 ]

@@ -56,7 +56,9 @@ EACH_WATCHES = (
 ROUNDING = 1e-9  # of values that are not whole numbers, relatively
 
 
-@pytest.mark.parametrize("protocol", ["coordinator", "broadcast", pytest.param("recentre", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "protocol", ["coordinator", *(pytest.param(each, marks=pytest.mark.long) for each in ("broadcast", "recentre"))]
+)
 def test_live_sites_say_what_a_replay_says(protocol: str, tmp_path: Path) -> None:
     """Three sites around one Spark; the rows come in uneven portions, and for a second table out of order, within its
     watermark; what is later than that is counted and changes nothing."""

@@ -232,7 +232,10 @@ def _data_words(run: Run) -> str:
     groups = "" if recording.groups is None else f" in {len(recording.groups):,} groups"
     left = [f"{count:,} without a {what.removeprefix('no_')}" for what, count in report.left_out.items() if count]
     if recording.rows > recording.kept:
-        left.append(f"{recording.rows - recording.kept:,} that WHERE leaves out")
+        keys = run.plan.keys
+        reasons = ["WHERE leaves out"] if not keys or any(key.where for key in keys) else []
+        reasons += ["have no value"] if any(key.missing for key in keys) else []
+        left.append(f"{recording.rows - recording.kept:,} that {' or '.join(reasons)}")
     rest = f"; not counted: rows {' and '.join(left)}" if left else ""
     return f"{report.updates:,} events at {report.sites:,} sites{groups}, {span}{rest}"
 

@@ -11,6 +11,7 @@ from matplotlib import dates
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
+from tacit.recording.report import Report
 from tacit.vocabulary.arrays import AnyArray, IntArray
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "RED",
     "SKY",
     "days_axis",
+    "draw_messages",
     "header",
     "new_figure",
     "quiet",
@@ -33,6 +35,7 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E0
 GREY = "#777777"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#000000", "#8C564B", "#B8A300")
 _WIDTH, _HEIGHT_UNIT = 11.0, 1.12
+_BARS = 140
 
 
 def new_figure(heights: Sequence[float]) -> tuple[Figure, list[Any]]:
@@ -79,6 +82,20 @@ def days_axis(axes: Any, begin_us: int, end_us: int) -> None:
 def stamps(time_us: IntArray) -> AnyArray:
     """Microseconds as dates that matplotlib knows."""
     return np.asarray(time_us, dtype=np.int64).astype("datetime64[us]")
+
+
+def draw_messages(axes: Any, times: IntArray, talks: Sequence[tuple[int, int]], report: Report) -> None:
+    """How many messages there were along these times; ``talks`` has places in them, with how many were sent there."""
+    told = np.array(talks, dtype=np.int64).reshape(-1, 2)
+    edges = np.linspace(int(times[0]), max(int(times[-1]), int(times[0]) + 1), _BARS + 1)
+    bars, _ = np.histogram(times[told[:, 0]], edges, weights=told[:, 1])
+    axes.bar(
+        stamps(edges[:-1].astype(np.int64)), bars, width=np.timedelta64(int(edges[1] - edges[0]), "us"), align="edge",
+        color=BLUE, linewidth=0,
+        label=f"{report.messages['total']:,} messages; sending every event {report.centralised['messages']:,}",
+    )  # fmt: skip
+    axes.set_ylabel("messages")
+    header(axes)
 
 
 def save(figure: Figure, path: Path) -> None:

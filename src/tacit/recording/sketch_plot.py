@@ -11,7 +11,7 @@ from tacit.functions.goals import Frequent, Quantile, SelfJoin
 from tacit.language.explain import goal_text
 from tacit.language.plan import WatchPlan
 from tacit.recording._kernels_sketch import follow_products
-from tacit.recording.plot_style import BLUE, GREY, days_axis, header, new_figure, save, stamps
+from tacit.recording.plot_style import BLUE, GREY, days_axis, draw_messages, header, new_figure, save, stamps
 from tacit.recording.sketch_replay import SketchReplay
 from tacit.recording.stream import Recording
 from tacit.recording.topk_engine import first_windows
@@ -20,7 +20,6 @@ from tacit.vocabulary.keys import key_label
 __all__ = ["save_sketch_plot"]
 
 _POINTS = 2_000
-_BARS = 140
 _KEYS = 30
 
 
@@ -32,7 +31,7 @@ def save_sketch_plot(plan: WatchPlan, recording: Recording, replay: SketchReplay
         _draw_keys(axes[0], replay)
     else:
         _draw_value(axes[0], plan, recording, replay)
-    _draw_messages(axes[1], replay)
+    draw_messages(axes[1], updates.time, replay.outcome.talks, replay.report)
     days_axis(axes[-1], int(updates.time[0]), int(updates.time[-1]))
     names = [statistic.name for statistic in plan.statistics]
     title = f"{plan.name}: {goal_text(plan.goal, names, dict(plan.outputs))}  ({replay.report.sites} sites)"
@@ -80,17 +79,3 @@ def _draw_keys(axes: Any, replay: SketchReplay) -> None:
             axes.plot(stamps(time[[begin, end]]), [row, row], color=f"C{row % 10}", linewidth=3)
     axes.set_yticks(range(len(longest)), [key_label(key)[-24:] for key in longest], fontsize=7)
     axes.invert_yaxis()
-
-
-def _draw_messages(axes: Any, replay: SketchReplay) -> None:
-    updates, report = replay.updates, replay.report
-    talks = np.array(replay.outcome.talks, dtype=np.int64).reshape(-1, 2)
-    edges = np.linspace(int(updates.time[0]), max(int(updates.time[-1]), int(updates.time[0]) + 1), _BARS + 1)
-    bars, _ = np.histogram(updates.time[talks[:, 0]], edges, weights=talks[:, 1])
-    axes.bar(
-        stamps(edges[:-1].astype(np.int64)), bars, width=np.timedelta64(int(edges[1] - edges[0]), "us"), align="edge",
-        color=BLUE, linewidth=0,
-        label=f"{report.messages['total']:,} messages; sending every event {report.centralised['messages']:,}",
-    )  # fmt: skip
-    axes.set_ylabel("messages")
-    header(axes)

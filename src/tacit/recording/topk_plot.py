@@ -10,7 +10,7 @@ import numpy as np
 from tacit.language.explain import goal_text
 from tacit.language.plan import WatchPlan
 from tacit.recording.observer import rows_come_and_go
-from tacit.recording.plot_style import BLUE, GREY, days_axis, header, new_figure, save, stamps
+from tacit.recording.plot_style import GREY, days_axis, draw_messages, header, new_figure, save, stamps
 from tacit.recording.topk_replay import TopkReplay
 from tacit.vocabulary import FloatArray, IntArray
 from tacit.vocabulary.keys import key_label
@@ -20,7 +20,6 @@ __all__ = ["save_topk_plot"]
 _POINTS = 400
 _CURVES = 30
 _NAMED = 6
-_BARS = 140
 
 
 def save_topk_plot(plan: WatchPlan, replay: TopkReplay, path: Path) -> None:
@@ -34,7 +33,7 @@ def save_topk_plot(plan: WatchPlan, replay: TopkReplay, path: Path) -> None:
     scores = _true_scores(replay, members, steps)
     _draw_scores(axes[0], replay, members, at, scores)
     _draw_terms(axes[1], replay, members)
-    _draw_messages(axes[2], replay)
+    draw_messages(axes[2], updates.time, replay.outcome.talks, replay.report)
     days_axis(axes[-1], int(updates.time[0]), int(updates.time[-1]))
     figure.suptitle(
         f"{plan.name}: {goal_text(plan.goal, names, dict(plan.outputs))}  ({replay.report.sites} sites)",
@@ -95,17 +94,3 @@ def _draw_terms(axes: Any, replay: TopkReplay, members: list[int]) -> None:
     axes.set_ylabel("in the list")
     axes.set_yticks([])
     axes.invert_yaxis()
-
-
-def _draw_messages(axes: Any, replay: TopkReplay) -> None:
-    updates, report = replay.updates, replay.report
-    talks = np.array(replay.outcome.talks, dtype=np.int64).reshape(-1, 2)
-    edges = np.linspace(int(updates.time[0]), max(int(updates.time[-1]), int(updates.time[0]) + 1), _BARS + 1)
-    bars, _ = np.histogram(updates.time[talks[:, 0]], edges, weights=talks[:, 1])
-    axes.bar(
-        stamps(edges[:-1].astype(np.int64)), bars, width=np.timedelta64(int(edges[1] - edges[0]), "us"), align="edge",
-        color=BLUE, linewidth=0,
-        label=f"{report.messages['total']:,} messages; sending every event {report.centralised['messages']:,}",
-    )  # fmt: skip
-    axes.set_ylabel("messages")
-    header(axes)

@@ -21,7 +21,7 @@ from tacit.sketches.count_min import CELLS_MOST, DEPTH_MOST, at_least
 from tacit.sketches.counts import MOST, Counts, check_counts, check_total, exact_sum, whole
 from tacit.sketches.hashing import Keys, check_seed, row_words
 from tacit.sketches.parameters import check_share
-from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, whole_keys, whole_words
+from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, not_below, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordArray
@@ -225,19 +225,7 @@ class DyadicCountMin(Sketch):
         >>> sketch.hierarchical_heavy_hitters(0.25)
         {(7, 8): 40, (1, 4): 32, (3, 3): 28}
         """
-        threshold, found, below = share * self._total, self._heavy(share), dict[int, int]()
-        result: dict[tuple[int, int], float] = {}
-        for height, nodes in enumerate(found):
-            taken: dict[int, int] = {}
-            for prefix, count in nodes.items():
-                covered = below.get(2 * prefix, 0) + below.get(2 * prefix + 1, 0)
-                if count - covered >= threshold:
-                    result[prefix, self.bits - height] = count - covered
-                    covered = count
-                if covered:
-                    taken[prefix] = covered
-            below = taken
-        return result
+        return not_below(self._heavy(share), share * self._total, self.bits)
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:

@@ -32,7 +32,7 @@ from tacit.sketches.counts import whole
 from tacit.sketches.hashing import Keys, check_seed
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Shape, check_share, unmerged_error
-from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, whole_keys, whole_words
+from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, not_below, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.table import Table, check_shape, hashed, identity, read_shape, write_shape
@@ -259,19 +259,7 @@ class DyadicEcm(Sketch):
         {(7, 8): 40.0, (1, 4): 32.0, (3, 3): 28.0}
         """
         start = self._clock.start_of(length, now)
-        threshold, below = share * self._tables[-1].total(start), dict[int, float]()
-        result: dict[tuple[int, int], float] = {}
-        for height, nodes in enumerate(self._heavy(share, start)):
-            taken: dict[int, float] = {}
-            for prefix, count in nodes.items():
-                covered = below.get(2 * prefix, 0.0) + below.get(2 * prefix + 1, 0.0)
-                if count - covered >= threshold:
-                    result[prefix, self.bits - height] = count - covered
-                    covered = count
-                if covered:
-                    taken[prefix] = covered
-            below = taken
-        return result
+        return not_below(self._heavy(share, start), share * self._tables[-1].total(start), self.bits)
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:

@@ -5,14 +5,37 @@ A node of height h with the prefix p stands for the numbers from p * 2^h on, 2^h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from tacit.sketches.hashing import Keys, check_words, fingerprints
 from tacit.vocabulary import DataError, OptionError, WordArray
 
-__all__ = ["check_phi", "check_range", "check_threshold", "nodes_of", "whole_keys", "whole_words"]
+__all__ = ["check_phi", "check_range", "check_threshold", "nodes_of", "not_below", "whole_keys", "whole_words"]
+
+
+def not_below(found: Iterable[Mapping[int, float]], threshold: float, bits: int) -> dict[tuple[int, int], float]:
+    """Nodes, by prefix and length, with at least the threshold beside what such nodes below them have: what is left.
+
+    ``found`` are the counts of the heavy nodes of each height, from the leaves up.
+
+    >>> not_below([{5: 7}, {2: 9}, {1: 15}], 6, 3)
+    {(5, 3): 7, (1, 1): 8}
+    """
+    below: dict[int, float] = {}
+    result: dict[tuple[int, int], float] = {}
+    for height, nodes in enumerate(found):
+        taken: dict[int, float] = {}
+        for prefix, count in nodes.items():
+            covered = below.get(2 * prefix, 0) + below.get(2 * prefix + 1, 0)
+            if count - covered >= threshold:
+                result[prefix, bits - height] = count - covered
+                covered = count
+            if covered:
+                taken[prefix] = covered
+        below = taken
+    return result
 
 
 def whole_keys(keys: Keys, bits: int) -> WordArray:

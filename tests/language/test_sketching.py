@@ -272,8 +272,8 @@ def test_explain_of_a_self_join_size() -> None:
         "where       x > 1",
         "counts      c\n",
         "each site   a sketch of 3 rows by 32 counters (epsilon 0.1, delta 0.1)",
-        "within 15 percent of the sketches' estimate,",
-        "which is with probability at least 0.9 within 0.1 * rows^2 of the truth",
+        "with probability at least 0.9 off by at most 15 percent of (the truth + 0.1 * rows^2),",
+        "and 0.1 * rows^2 more (rows: of all sites in the window)",
     ):
         assert part in text
 

@@ -194,7 +194,7 @@ def wrong_values(schedule: GaugeSchedule, answers: list[Answer]) -> list[str]:
                 wrong.append(f"pane {pane}: said {said}, whose rank is {fewer} to {most}")
             continue
         truth = schedule.gauge.value(arrays)
-        if abs(said - truth) > schedule.within * truth * (1.0 + SLOP):
+        if abs(said - truth) > schedule.gauge.tolerance(arrays) * (1.0 + SLOP):
             wrong.append(f"pane {pane}: said {said}, is {truth}")
     return wrong
 

@@ -67,8 +67,8 @@ def sketch_guarantee(goal: SketchGoal) -> str:
 
     >>> from tacit.functions.goals import Accuracy
     >>> print(sketch_guarantee(SelfJoin(0.15, Accuracy(0.05, 0.05))))
-    within 15 percent of the sketches' estimate, which is with probability at least 0.95 within 0.05 * rows^2 of the \
-truth (rows: of all sites in the window)
+    with probability at least 0.95 off by at most 15 percent of (the truth + 0.05 * rows^2), and 0.05 * rows^2 more \
+(rows: of all sites in the window)
     """
     return " ".join(_guarantee(goal))
 
@@ -94,8 +94,8 @@ def _guarantee(goal: SketchGoal) -> list[str]:
         else ("rows * rows", "of one side and of the other, of all sites")
     )
     return [
-        f"within {within} percent of the sketches' estimate,",
-        f"which is {sure} within {epsilon} * {rows} of the truth (rows: {whose} in the window)",
+        f"{sure} off by at most {within} percent of (the truth + {epsilon} * {rows}),",
+        f"and {epsilon} * {rows} more (rows: {whose} in the window)",
     ]
 
 

@@ -37,7 +37,7 @@ class PublishedValue:
             return [] if fine else [f"said {said:g}, whose rank is {rank:.4f}"]
         assert not isinstance(self._goal, Frequent)
         truth = self._gauge.value(arrays)
-        fine = abs(said - truth) <= self._goal.within * truth * (1.0 + _ULPS)
+        fine = abs(said - truth) <= self._gauge.tolerance(arrays) * (1.0 + _ULPS)
         return [] if fine else [f"said {said:g}, and the sketches say {truth:g}"]
 
 

@@ -74,6 +74,9 @@ class Gauge(Protocol):
     def value(self, arrays: FloatArray) -> float:
         """The value of these arrays (sites, size)."""
 
+    def tolerance(self, arrays: FloatArray) -> float:
+        """How far what is said may be from the value of these arrays; of a quantile its rank."""
+
     def bearing(self, arrays: FloatArray) -> Bearing:
         """From what was collected: (sites, size)."""
 

@@ -47,10 +47,10 @@ def gauge_of(goal: SketchGoal, *, zone: str = "auto") -> Gauge:
         case SelfJoin():
             shape = shape_of(goal)
             kind = SelfJoinNorms if zone == "norms" else SelfJoinProducts
-            return kind(shape.depth, shape.width, goal.within)
+            return kind(shape.depth, shape.width, goal.within, shape.epsilon_window)
         case InnerProduct():
             shape = shape_of(goal)
-            return InnerProductGauge(shape.depth, shape.width, goal.within)
+            return InnerProductGauge(shape.depth, shape.width, goal.within, shape.epsilon_window)
         case Quantile():
             return QuantileGauge(goal.phi, goal.within, points_of(goal))
         case Frequent():

@@ -66,6 +66,10 @@ class QuantileGauge:
         sums = np.cumsum(weights[order])
         return float(values[order][np.searchsorted(sums, self.phi * sums[-1] * (1.0 - CAUTION), side="left")])
 
+    def tolerance(self, arrays: FloatArray) -> float:
+        """Of the rank of what is said."""
+        return self.within
+
     def rank(self, arrays: FloatArray, value: float) -> float:
         """The share of all rows that are at most this value; nan without rows."""
         rows = float(arrays[:, 0].sum())

@@ -1,24 +1,32 @@
 """The size of a self-join (the second frequency moment), from the cells of Count-Min arrays: two ways to gauge it.
 
-With v the mean of the sites' arrays (rows by cells), f(v) = min over rows of ||v[row]||^2, and the value said is
-n^2 f(v0), v0 at the last sounding. It is right while f(v0) is in (1 +- theta) f(v):
+**By norms** (``SelfJoinNorms``; the seed's Theorem 5 as ALGORITHMS.md corrects it, and its section 6.5). With v the
+mean of the sites' arrays (rows by cells), f(v) = min over rows of ||v[row]||^2, and the value said is n^2 f(v0), v0 at
+the last sounding. It is right while f(v0) is in (1 +- theta) f(v):
 
     f(v) >= f(v0) / (1 + theta):  every row's  ||v[row]||^2  is at least that,
     f(v) <= f(v0) / (1 - theta):  some row's   ||v[row]||^2  is at most that.
 
-**By norms** (``SelfJoinNorms``; the seed's Theorem 5 as ALGORITHMS.md corrects it, and its section 6.5). With
-D_i = v_i - v_i(t0), a site reads d_i^l[row] = ||D_i^-[row]|| for each row and d_i^u[row] = ||D_i^+[row]||. The lower
-side is a box. The upper side is not convex: a half-space is put through the point p[row] = max(||v0[row]||, U), with
-U = sqrt(f(v0) / (1 - theta)), perpendicular to p - ||v0||. Sites need to know no more of v0 than the norms of its rows.
+With D_i = v_i - v_i(t0), a site reads d_i^l[row] = ||D_i^-[row]|| for each row and d_i^u[row] = ||D_i^+[row]||. The
+lower side is a box. The upper side is not convex: a half-space is put through the point p[row] = max(||v0[row]||, U),
+with U = sqrt(f(v0) / (1 - theta)), perpendicular to p - ||v0||. Sites need to know no more of v0 than the norms of its
+rows. What they keep is the square of what is in a cell, by chance also of different keys: about N^2 / width too much.
 
-**By products** (``SelfJoinProducts``, ours). With D the mean of the D_i,
+**By products** (``SelfJoinProducts``, ours) what is there by chance is taken off (centred.py has why that is right, and
+what is promised). With ' for centred rows, e = ||v'[row]||^2, N the sum of a row, a = (width - 1) / width,
+b a share of 1 / width and D the mean of the D_i, the value of a row is e / a, and
 
-    ||v[row]||^2  =  ||v0[row]||^2 + 2 v0[row] . D[row] + ||D[row]||^2.
+    e  =  e0 + 2 v0'[row] . D[row] + ||D'[row]||^2,        N^2  >=  N0^2 + 2 N0 sum(D[row]).
 
-The middle term is linear, so that what goes up at one site and down at another cancels, and the last is of second
-order and convex. The lower side reads -2 v0[row] . D_i[row] for each row; the upper side reads
-2 v0[r] . D_i[r] + ||D_i[r]||^2 for the one row r whose norm is smallest. Sites must know v0, which makes a sounding
-dearer, but there are far fewer of them: norms only ever grow with what sites see by chance, products cancel it.
+The middle term is linear, so that what goes up at one site and down at another cancels, and the last is of second order
+and convex. With e0 the least of the rows', the value e0 / a is within theta (e + b N^2) of that of now while
+
+    (1/a - theta) e - theta b N^2  <=  e0 / a    in the one row r whose e0 is least,
+    (1/a + theta) e + theta b N^2  >=  e0 / a    in every row,
+
+where the upper side reads e whole and the lower one its tangent, and both read the tangent of N^2: convex and linear.
+Sites must know v0, which makes a sounding dearer, but there are far fewer of them: norms only ever grow with what sites
+see by chance, products cancel it.
 """
 
 from __future__ import annotations
@@ -27,6 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tacit.protocols.gauges.centred import centred, chance
 from tacit.protocols.gauges.gauge import CAUTION, Bearing
 from tacit.vocabulary import FloatArray, OptionError
 
@@ -38,6 +47,7 @@ class _SelfJoin:
     depth: int
     width: int
     within: float
+    window: float = 0.0  # what a cell may be off by, as a share of what it counts
 
     def __post_init__(self) -> None:
         if not 0 < self.within < 1:
@@ -53,20 +63,6 @@ class _SelfJoin:
         """One for the upper side, and one for the lower side of each row."""
         return 1 + self.depth
 
-    def value(self, arrays: FloatArray) -> float:
-        """The least of the rows' sums of squares, of the sum of all arrays.
-
-        >>> SelfJoinNorms(1, 2, 0.1).value(np.array([[1.0, 0.0], [1.0, 3.0]]))
-        13.0
-        """
-        total = arrays.sum(axis=0).reshape(self.depth, self.width)
-        return float((total * total).sum(axis=1).min())
-
-    def _mean(self, arrays: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mean of the arrays, and the squared norms of its rows."""
-        mean = arrays.mean(axis=0).reshape(self.depth, self.width)
-        return mean, (mean * mean).sum(axis=1)
-
     def _rows(self, array: FloatArray) -> FloatArray:
         return array.reshape(self.depth, self.width)
 
@@ -81,13 +77,27 @@ class SelfJoinNorms(_SelfJoin):
         """How much each row counts on the upper side."""
         return self.depth
 
+    def value(self, arrays: FloatArray) -> float:
+        """The least of the rows' sums of squares, of the sum of all arrays.
+
+        >>> SelfJoinNorms(1, 2, 0.1).value(np.array([[1.0, 0.0], [1.0, 3.0]]))
+        13.0
+        """
+        total = self._rows(arrays.sum(axis=0))
+        return float((total * total).sum(axis=1).min())
+
+    def tolerance(self, arrays: FloatArray) -> float:
+        """A share of the value."""
+        return self.within * self.value(arrays)
+
     def bearing(self, arrays: FloatArray) -> Bearing:
         """Limits from the norms of the mean.
 
         >>> SelfJoinNorms(1, 2, 0.36).bearing(np.array([[3.0, 4.0]])).limits.round(3)
         array([1.25 , 0.713])
         """
-        _, squares = self._mean(arrays)
+        mean = self._rows(arrays.mean(axis=0))
+        squares = (mean * mean).sum(axis=1)
         norms, least = np.sqrt(squares), float(squares.min())
         slope = np.maximum(0.0, np.sqrt(least / (1.0 - self.within)) - norms)
         length = float(np.linalg.norm(slope))
@@ -114,22 +124,55 @@ class SelfJoinProducts(_SelfJoin):
         """The mean of all arrays, and the row of the upper side."""
         return self.size + 1
 
+    def value(self, arrays: FloatArray) -> float:
+        """The least of the rows' squares, of the sum of all arrays, without what cells have by chance.
+
+        >>> SelfJoinProducts(1, 2, 0.1).value(np.array([[1.0, 0.0], [1.0, 3.0]]))
+        1.0
+        """
+        return float(self._squares(arrays.sum(axis=0)).min()) / self._share
+
+    def tolerance(self, arrays: FloatArray) -> float:
+        """A share of what the cells have, what is there by chance included."""
+        total = arrays.sum(axis=0)
+        return self.within * (float(self._squares(total).min()) + self._chance * self._sum(total) ** 2)
+
     def bearing(self, arrays: FloatArray) -> Bearing:
         """Limits from the squares of the mean.
 
         >>> SelfJoinProducts(1, 2, 0.5).bearing(np.array([[3.0, 4.0]])).limits.round(3)
-        array([25.   ,  8.333])
+        array([1.016, 1.016])
         """
-        mean, squares = self._mean(arrays)
+        mean = arrays.mean(axis=0)
+        squares, chance = self._squares(mean), self._chance * self._sum(mean) ** 2
         row = int(squares.argmin())
         least = float(squares[row])
-        high = least / (1.0 - self.within) - least
-        limits = np.append(high, squares - least / (1.0 + self.within)) - CAUTION * squares.max()
-        return Bearing(np.maximum(limits, 0.0), np.append(row, mean.ravel()), self.value(arrays))
+        high = self.within * (least + chance)
+        low = (1.0 / self._share + self.within) * squares + self.within * chance - least / self._share
+        limits = np.append(high, low) - CAUTION * float((mean * mean).sum())
+        return Bearing(np.maximum(limits, 0.0), np.append(row, mean), self.value(arrays))
 
     def read(self, bearing: Bearing, array: FloatArray, collected: FloatArray) -> FloatArray:
         """What the change adds to the row of the upper side, and what it takes, to first order, from each."""
-        change, mean = self._rows(array - collected), self._rows(bearing.numbers[1:])
-        along = 2.0 * (mean * change).sum(axis=1)
+        mean, change = bearing.numbers[1:], array - collected
+        moved = centred(self._rows(change))
+        along = 2.0 * (centred(self._rows(mean)) * moved).sum(axis=1)
         row = int(bearing.numbers[0])
-        return np.append(along[row] + (change[row] * change[row]).sum(), -along)
+        more = 2.0 * self.within * self._chance * self._sum(mean) * self._sum(change)
+        above = (1.0 / self._share - self.within) * (along[row] + (moved[row] * moved[row]).sum())
+        return np.append(above, -(1.0 / self._share + self.within) * along) - more
+
+    @property
+    def _share(self) -> float:
+        return (self.width - 1) / self.width
+
+    @property
+    def _chance(self) -> float:
+        return chance(self.width, self.window)
+
+    def _squares(self, array: FloatArray) -> FloatArray:
+        rows = centred(self._rows(array))
+        return np.asarray((rows * rows).sum(axis=1))
+
+    def _sum(self, array: FloatArray) -> float:
+        return float(array[: self.width].sum())

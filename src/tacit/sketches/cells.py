@@ -121,12 +121,12 @@ class BucketCells(Cells):
 
     def estimates(self, which: IntArray, start: int) -> FloatArray:
         """The middle of the bounds that the buckets give: half of a bucket that is partly in the range."""
-        lower, upper = self._bounds(which, start)
+        lower, upper = self._around(which, start)
         return np.asarray((lower + upper) * 0.5, dtype=np.float64)
 
     def bounds(self, which: IntArray, start: int) -> tuple[FloatArray, FloatArray]:
         """What the buckets say, widened by what merging may have moved: a factor of 1 + or - epsilon for each level."""
-        lower, upper = self._bounds(which, start)
+        lower, upper = self._around(which, start)
         if self.levels == 0:
             return lower.astype(np.float64), upper.astype(np.float64)
         least = np.ceil(lower * ((1 + self.epsilon) ** -self.levels * (1 - 1e-12)))
@@ -148,7 +148,7 @@ class BucketCells(Cells):
         live = live_most(events.offsets, events.sizes, totals)
         oldest_of(events.offsets, events.times, starts)
         made._raise_to(int(live))
-        made._build(totals, starts, events)
+        made._build(totals, starts, events, between=True)
         return made
 
     def write(self, writer: Writer, now: int) -> None:
@@ -191,7 +191,12 @@ class BucketCells(Cells):
         if wrong.any() or (complete & single & (starts != oldest)).any():
             raise damaged("its first arrivals do not fit its buckets")
         self._raise_to(most)
-        self._build(whole, starts, logs)
+        self._build(whole, starts, logs, between=False)
+
+    def _around(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:
+        """What the buckets say. A merged one of two or more may end after the start and have nothing there."""
+        lower, upper = self._bounds(which, start)
+        return (lower - (upper > lower) if self.levels else lower), upper
 
     def _events(self, horizon: int) -> Logs:
         logs, starts = self._logs(horizon)
@@ -220,8 +225,11 @@ class BucketCells(Cells):
         """Enough levels for so many arrivals in one cell; only while it is empty."""
 
     @abstractmethod
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
-        """Fill the cells: they had so many arrivals in all, the first at starts, the newest as the logs say."""
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
+        """Fill the cells: they had so many arrivals in all, the first at starts, the newest as the logs say.
+
+        With ``between`` buckets of two or more end between their newest arrival and the next, else at their newest.
+        """
 
 
 def _merge(one: Logs, two: Logs) -> Logs:

@@ -108,8 +108,8 @@ class HistogramCells(BucketCells):
         self._ends = np.zeros((levels, *self._ends.shape[1:]), dtype=np.int64)
         self._fill = np.zeros((levels, self._fill.shape[1]), dtype=np.int64)
 
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
         build_histogram(
-            totals, starts, logs.offsets, logs.times, logs.sizes, self._keep,
+            totals, starts, logs.offsets, logs.times, logs.sizes, between, self._keep,
             self._singles, self._tails, self._ends, self._fill, self._gone, self._first,
         )  # fmt: skip

@@ -100,8 +100,8 @@ class WaveCells(BucketCells):
             levels += 1
         self._slots = np.zeros((levels, *self._slots.shape[1:]), dtype=np.int64)
 
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
         build_wave(
-            totals, starts, logs.offsets, logs.times, logs.sizes,
+            totals, starts, logs.offsets, logs.times, logs.sizes, between,
             self._singles, self._tails, self._slots, self._gone, self._first,
         )  # fmt: skip

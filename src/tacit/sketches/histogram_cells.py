@@ -89,8 +89,9 @@ class HistogramCells(BucketCells):
         )  # fmt: skip
         return lower, upper
 
-    def _logs(self, horizon: int) -> tuple[Logs, IntArray]:
-        held = int((self._totals - self._gone).sum() + self._fill.sum())
+    def buckets(self, horizon: int) -> tuple[Logs, IntArray]:
+        """The buckets that have not expired, and when the first arrival of each cell came."""
+        held = int((self.totals - self._gone).sum() + self._fill.sum())
         logs, starts = Logs.empty(len(self._gone), held), np.empty(len(self._gone), dtype=np.int64)
         log_histogram(
             horizon, self._keep, self._singles, self._tails, self._ends, self._fill, self._gone, self._first,

@@ -58,3 +58,15 @@ def test_no_more_than_two_are_open_at_a_time(make):
             del sketch
 
     assert kind.merge_all(opened()).to_bytes() == kind.merge_all(parts).to_bytes()
+
+
+def test_what_was_read_takes_little_memory_until_it_goes_on():
+    sketch = EcmSketch.for_query(0.02, 0.1, window=WINDOW)
+    sketch.update_many(np.arange(200_000) % 977, np.arange(200_000) // 200)
+    other = EcmSketch.from_bytes(sketch.to_bytes())
+    assert other.nbytes < sketch.nbytes / 2
+    assert (other.cells(300) == sketch.cells(300)).all()
+    for each in (sketch, other):
+        each.update_many(np.arange(50_000) % 977, 1000 + np.arange(50_000) // 200)
+    assert other.to_bytes() == sketch.to_bytes()
+    assert (other.cells(300) == sketch.cells(300)).all()

@@ -237,13 +237,12 @@ class BucketCells(Cells):
         """
 
 
-def merge_logs(lists: Sequence[Logs]) -> Logs:
-    """The lists of all as one."""
-    left = list(lists)
-    while len(left) > 1:
-        pairs = [_merge(*left[k : k + 2]) for k in range(0, len(left) - 1, 2)]
-        left = pairs + left[2 * len(pairs) :]
-    return left[0]
+def merge_logs(lists: list[Logs]) -> Logs:
+    """The lists of all as one; the list of them is empty afterwards, and what is merged is not kept meanwhile."""
+    while len(lists) > 1:
+        pairs = [_merge(lists.pop(), lists.pop()) for _ in range(len(lists) // 2)]
+        lists += pairs
+    return lists.pop()
 
 
 def _merge(one: Logs, two: Logs) -> Logs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 
 from tacit.sketches.bloom import BloomFilter
 from tacit.sketches.count_min import CountMin
@@ -45,10 +45,13 @@ def load_merged(many: Iterable[bytes]) -> Sketch:
     CountMin(width=30, depth=3, seed=0, conservative=False, total=3)
     """
     coming = iter(many)
-    first = next(coming, None)
-    if first is None:
+    few = list(islice(coming, 3))
+    if not few:
         raise OptionError("there must be at least one sketch to merge")
-    return _class_of(first).merge_all(load(each) for each in chain([first], coming))
+    kind = _class_of(few[0])
+    if len(few) < 3:  # two are open at once in any case, and then it is faster
+        return kind.merge_all([load(each) for each in few])
+    return kind.merge_all(load(each) for each in chain(few, coming))
 
 
 def _class_of(data: bytes) -> type[Sketch]:

@@ -8,11 +8,13 @@ them. Keys are drawn by Zipf's law (exponent 1) from a million; times never go b
 The bars: updates over histograms at 0.3 of the plain Count-Min, over waves at 0.45; both 8 times ``datasketches``; five
 million point queries a second; a merge of two sketches in a millisecond; 40 KB as bytes with epsilon = delta = 0.15 and
 a window of 2,000,000 s (the seed's paper has 22 KB). Warmed kernels are measured: each runs once before.
+What memory merging takes is measured beside, without a bar.
 """
 
 from __future__ import annotations
 
 import statistics
+import tracemalloc
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from time import perf_counter
@@ -34,6 +36,7 @@ DESCRIPTION = "ECM-sketches: updates, queries, merges and bytes against a plain 
 WINDOW = SlidingWindow(2_000_000)
 DISTINCT = 1_000_000
 TURNS = 5
+MANY = 16
 COUNTERS: tuple[Counter, ...] = ("histogram", "wave")
 BARS = {"histogram": 0.3, "wave": 0.45}
 TIMES_DATASKETCHES, QUERIES_PER_S, MERGE_MS, BYTES = 8.0, 5e6, 1.0, 40_000
@@ -55,6 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     rows = 1_000_000 if options.quick else 10_000_000
     keys, times = arrivals(rows)
     held = [_updates(keys, times), _queries(keys, times), _merges(keys, times), _bytes(keys, times)]
+    _memory(keys, times)
     return 0 if options.quick or all(held) else 1
 
 
@@ -159,6 +163,35 @@ def _bytes(keys: WordArray, times: IntArray) -> bool:
         rows.append((counter, len(data), seconds["to"] * 1e3, seconds["from"] * 1e3))
     show("as bytes: epsilon = delta = 0.15", ("counter", "bytes", "to_bytes, ms", "from_bytes, ms"), rows)
     return max(sizes) <= BYTES
+
+
+def _memory(keys: WordArray, times: IntArray) -> None:
+    """What it takes to merge many sketches that are bytes: each saw every sixteenth arrival."""
+    rows = []
+    for counter in COUNTERS:
+        data = []
+        for number in range(MANY):
+            part = EcmSketch.for_query(0.01, 0.01, window=WINDOW, counter=counter, levels=1)
+            part.update_words(keys[number::MANY].copy(), times[number::MANY].copy())
+            data.append(part.to_bytes())
+        one = _peak(lambda data=data: EcmSketch.from_bytes(data[0]))
+        open_at_once = _peak(lambda data=data: EcmSketch.merge_all([EcmSketch.from_bytes(each) for each in data]))
+        after_another = _peak(lambda data=data: EcmSketch.merge_all(map(EcmSketch.from_bytes, data)))
+        rows.append((counter, sum(map(len, data)), part.nbytes, one, open_at_once, after_another))
+    show(
+        f"bytes of memory at most to merge {MANY} sketches that are bytes: epsilon = delta = 0.01",
+        ("counter", "bytes of all", "one, as it was fed", "to open one", "all open", "one after the other"),
+        rows,
+    )
+
+
+def _peak(run: Callable[[], Any]) -> int:
+    """The most memory that was taken at once meanwhile."""
+    tracemalloc.start()
+    run()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
 
 
 def _bar(name: str) -> float | None:

@@ -156,6 +156,25 @@ def test_a_merge_answers_for_all_streams(case, parts):
 
 @merging
 @few
+@given(parts=st.lists(st.tuples(streams(max_size=30), st.integers(0, 100)), min_size=1, max_size=5))
+def test_merged_one_after_the_other_is_merged_at_once(case, parts):
+    """To the last bit, though what has left the window is known only when the latest part has come."""
+    split = fed_all(case, [[(key, time + later, count) for key, time, count in part] for part, later in parts])
+    together = case.kind.merge_all(split)
+    data = [sketch.to_bytes() for sketch in split]
+    for coming in (iter(split), map(case.kind.from_bytes, data)):
+        one_by_one = case.kind.merge_all(coming)
+        assert one_by_one.to_bytes() == together.to_bytes()
+        assert case.answers(one_by_one) == case.answers(together)
+    assert sketches.load_merged(data).to_bytes() == together.to_bytes()
+    more = [(key, 10**4, 7) for key in KEYS]
+    case.feed(one_by_one, more)
+    case.feed(together, more)
+    assert one_by_one.to_bytes() == together.to_bytes()
+
+
+@merging
+@few
 @given(stream=streams())
 def test_a_merge_with_an_empty_one_changes_no_answer_beyond_the_error(case, stream):
     sketch, empty = case.fed(stream, 1), case.make(2)
@@ -171,6 +190,8 @@ def test_any_other_parameter_is_refused(case):
     for name, value in case.changes.items():
         with pytest.raises(LineageMismatch, match="cannot be merged: they differ in"):
             case.make(1).merge(case.make(2, **{name: value}))
+        with pytest.raises(LineageMismatch, match="cannot be merged: they differ in"):
+            case.kind.merge_all(iter([case.make(1), case.make(2), case.make(3, **{name: value})]))
     assert case.make(1).lineage == case.make(2).lineage
 
 
@@ -180,14 +201,19 @@ def test_another_kind_is_refused(case):
         if other.kind is not case.kind:
             with pytest.raises(LineageMismatch, match="is merged with others of its kind"):
                 case.make().merge(other.make())
-    with pytest.raises(OptionError, match="at least one"):
-        case.kind.merge_all([])
+            with pytest.raises(LineageMismatch):
+                case.kind.merge_all(iter([case.make(1), case.make(2), other.make()]))
+    for nothing in ([], iter([])):
+        with pytest.raises(OptionError, match="at least one"):
+            case.kind.merge_all(nothing)
 
 
 @unmerged
 def test_what_does_not_merge_says_why(case):
     with pytest.raises(MergeError, match="which rows of one stream came before which of another is not kept"):
         case.make(1).merge(case.make(2))
+    with pytest.raises(MergeError, match="which rows of one stream came before which of another is not kept"):
+        case.kind.merge_all(iter([case.make(1), case.make(2)]))
 
 
 @every

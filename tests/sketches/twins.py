@@ -13,6 +13,7 @@ class ExactWindow:
     def __init__(self) -> None:
         self.times: list[int] = []
         self.latest: float = -math.inf
+        self.merged = False
 
     def update(self, time: int, count: int = 1) -> None:
         if time >= self.latest:
@@ -50,12 +51,21 @@ class EagerHistogram(ExactWindow):
         if not self.times or start < self.times[0]:
             return len(self.times), len(self.times)
         inside = [size for end, size in self.buckets() if end > start]
-        return (sum(inside[:-1]) + 1, sum(inside)) if inside else (0, 0)
+        if not inside:
+            return 0, 0
+        return sum(inside[:-1]) + (not self.merged or inside[-1] == 1), sum(inside)
+
+    def settle(self) -> None:
+        """What has been counted came from a merge: its buckets end where those of a merge do."""
+        self.merged = True
+        ends = merged_ends(self)
+        for size in sorted(self.sizes):
+            self.sizes[size] = [ends.pop(0) for _ in self.sizes[size]][::-1]
 
     def check_invariant(self, epsilon: float) -> None:
         newer = 0
         for _, size in self.buckets():
-            assert size == 1 or size <= 2 * epsilon * (1 + newer) * (1 + 1e-12)
+            assert size == 1 or size <= 2 * epsilon * newer * (1 + 1e-12)
             newer += size
 
 
@@ -84,12 +94,33 @@ class SlowWave(ExactWindow):
         known = self.known()
         low = max(rank for rank in known if rank == 0 or self.times[rank - 1] <= start)
         high = min((rank for rank in known if rank and self.times[rank - 1] > start), default=total + 1)
-        return total - high + 1, total - low
+        return total - high + (not self.merged or high - low == 1), total - low
+
+    def settle(self) -> None:
+        """What has been counted came from a merge: its buckets end where those of a merge do."""
+        self.merged = True
+        for rank, end in zip(self.known()[:0:-1], merged_ends(self), strict=True):
+            self.times[rank - 1] = end
 
     def buckets(self) -> list[tuple[int, int]]:
         """(end, size), newest first."""
         known = self.known()
         return [(self.times[high - 1], high - low) for low, high in pairwise(known)][::-1]
+
+
+def merged_ends(twin: EagerHistogram | SlowWave) -> list[int]:
+    """Between the newest arrival of each bucket and the next one: half-way, or a third where the newer bucket is half.
+
+    At the newest where it is a single one, or the newer bucket is one. Newest bucket first.
+    """
+    ends, before, newer = [], 0, 1
+    for _, size in twin.buckets():
+        newest = twin.times[-1 - before]
+        gap = twin.times[-before] - newest if before and size > 1 and newer > 1 else 0
+        parts = {newer: 2, 2 * newer: 3}[size] if gap else 1
+        ends.append(newest + (gap + newest % parts) // parts)
+        before, newer = before + size, size
+    return ends
 
 
 def events(twin: EagerHistogram | SlowWave) -> list[tuple[int, int]]:

@@ -127,10 +127,13 @@ def ecm(frame: DataFrame, **options: Unpack[EcmOptions]) -> EcmSketch:
     made = _merged_in_tasks(_partials(frame, columns, recipe, chosen), tree[:-1], last=None)
     with one_sentence(), _large_batches(frame.sparkSession):
         table = made.toArrow().sort_by(PART)
-    found = [EcmSketch.from_bytes(each) for each in table.column(SKETCH).to_pylist()]
+    found = table.column(SKETCH)
     if by_rows:
         _check_whole(len(found))
-    return EcmSketch.merge_all(found) if len(found) > 1 else found[0] if found else recipe.empty()
+    if not len(found):
+        return recipe.empty()
+    opened = (EcmSketch.from_bytes(each.as_py()) for each in found)
+    return EcmSketch.merge_all(opened) if len(found) > 1 else next(opened)
 
 
 def ecm_by(frame: DataFrame, by: Sequence[str] = (), **options: Unpack[EcmOptions]) -> DataFrame:

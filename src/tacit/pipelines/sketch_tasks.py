@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tacit.sketches import EcmSketch, load
+from tacit.sketches import EcmSketch, load_merged
 from tacit.sketches.ecm import EcmLineage
 from tacit.sketches.hashing import fingerprint
 from tacit.vocabulary.errors import TacitError
@@ -151,8 +151,7 @@ def merged(sketches: Sequence[bytes]) -> bytes:
     """The bytes of one sketch of all; one alone is what it is, and was not merged."""
     if len(sketches) == 1:
         return sketches[0]
-    opened = [load(each) for each in sketches]
-    return type(opened[0]).merge_all(opened).to_bytes()
+    return load_merged(sketches).to_bytes()
 
 
 def sum_group(values: pa.Array) -> int:

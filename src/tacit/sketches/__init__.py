@@ -8,7 +8,7 @@ from tacit.sketches.dyadic_ecm import DyadicEcm
 from tacit.sketches.ecm import EcmSketch
 from tacit.sketches.exponential_histogram import ExponentialHistogram
 from tacit.sketches.hashing import Key, Keys, fingerprint, fingerprints, hash_ranges
-from tacit.sketches.loading import load
+from tacit.sketches.loading import load, load_merged
 from tacit.sketches.parameters import Counter, Query, Shape, merged_error, split, unmerged_error
 from tacit.sketches.randomized_wave import RandomizedWave
 from tacit.sketches.sketch import Sketch
@@ -34,6 +34,7 @@ __all__ = [
     "fingerprints",
     "hash_ranges",
     "load",
+    "load_merged",
     "merged_error",
     "split",
     "unmerged_error",

@@ -23,6 +23,7 @@ import numpy as np
 from tacit._jit import leaf
 from tacit.sketches._kernels_append import BLOCK, LONG_AGO, append, cell_in, held_by, resume, start_of
 from tacit.sketches._kernels_hash import cell_of
+from tacit.sketches._kernels_logs import between_ends
 
 __all__ = [
     "bounds_histogram",
@@ -176,7 +177,10 @@ def count_histogram(  # type: ignore[no-untyped-def]
                 start = start_of(cell, singles, tails, gone, first) if total else time
                 spare[0], sizes[0] = time, count
                 found = 1 + _list(cell, time - length, singles, tails, ends, fill, spare[1:], sizes[1:])
-                _build(cell, total + count, start, spare, sizes, found, keep, singles, tails, ends, fill, gone, first)
+                _build(
+                    cell, total + count, start, spare, sizes, found, False, keep,
+                    singles, tails, ends, fill, gone, first,
+                )  # fmt: skip
         if full:
             return i + 1, True
     return len(keys), False
@@ -215,8 +219,13 @@ def _list(cell, horizon, singles, tails, ends, fill, times, sizes):  # type: ign
 
 
 @leaf()
-def _build(cell, total, start, times, sizes, found, keep, singles, tails, ends, fill, gone, first):  # type: ignore[no-untyped-def]
-    """The canonical buckets of ``total`` arrivals; the newest of them came at these times, so many each."""
+def _build(  # type: ignore[no-untyped-def]
+    cell, total, start, times, sizes, found, between, keep, singles, tails, ends, fill, gone, first
+):
+    """The canonical buckets of ``total`` arrivals; the newest of them came at these times, so many each.
+
+    With ``between`` a bucket of two or more ends somewhere between its newest arrival and the next (``between_ends``).
+    """
     first[cell] = start
     kept = kept_of(total, keep)
     tails[cell] = np.uint64(cell * singles.shape[1] + kept)
@@ -233,7 +242,10 @@ def _build(cell, total, start, times, sizes, found, keep, singles, tails, ends, 
         kept = kept_of(left, (keep + 1) // 2)
         fill[level, cell] = kept
         for j in range(kept - 1, -1, -1):
-            ends[level, cell, j] = times[at] if at < found else LONG_AGO
+            end = times[at] if at < found else np.int64(LONG_AGO)
+            if between and 0 < at < found and here == sizes[at]:
+                end = between_ends(end, times[at - 1], size, size if j < kept - 1 else size // 2)
+            ends[level, cell, j] = end
             rest = size
             while at < found and here <= rest:
                 rest -= here
@@ -244,12 +256,14 @@ def _build(cell, total, start, times, sizes, found, keep, singles, tails, ends, 
 
 
 @leaf()
-def build_histogram(totals, starts, offsets, times, sizes, keep, singles, tails, ends, fill, gone, first):  # type: ignore[no-untyped-def]
+def build_histogram(  # type: ignore[no-untyped-def]
+    totals, starts, offsets, times, sizes, between, keep, singles, tails, ends, fill, gone, first
+):
     """Each cell from its arrivals, newest first: those of a cell are at ``offsets[cell]:offsets[cell + 1]``."""
     for cell in range(len(totals)):
         lo, hi = offsets[cell], offsets[cell + 1]
         _build(
-            cell, totals[cell], starts[cell], times[lo:hi], sizes[lo:hi], hi - lo, keep,
+            cell, totals[cell], starts[cell], times[lo:hi], sizes[lo:hi], hi - lo, between, keep,
             singles, tails, ends, fill, gone, first,
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from tacit._jit import leaf
 from tacit.sketches._kernels_append import LONG_AGO
 
-__all__ = ["halve", "live_most", "merge_lists", "oldest_of", "times_from_gaps", "times_to_gaps"]
+__all__ = ["between_ends", "halve", "live_most", "merge_lists", "oldest_of", "times_from_gaps", "times_to_gaps"]
 
 
 @leaf()
@@ -33,6 +33,18 @@ def halve(offsets, times, sizes, starts, horizon, new_offsets, new_times, new_si
             new_times[made], new_sizes[made] = starts[cell], carried
             made += 1
     new_offsets[len(starts)] = made
+
+
+@leaf()
+def between_ends(time, following, size, newer):  # type: ignore[no-untyped-def]
+    """Where a merged bucket of this size ends: its newest arrival came at ``time``, the next one at ``following``.
+
+    ``newer`` is the size of the bucket that the next one is in; ``exponential_histogram`` says why it ends there.
+    """
+    if newer == 1:
+        return time
+    parts = 1 + size // newer
+    return time + (following - time + time % parts) // parts
 
 
 @leaf()

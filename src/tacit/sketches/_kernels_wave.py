@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 from tacit._jit import leaf
 from tacit.sketches._kernels_append import BLOCK, LONG_AGO, append, cell_in, held_by, resume, start_of
 from tacit.sketches._kernels_hash import cell_of
+from tacit.sketches._kernels_logs import between_ends
 
 __all__ = ["bounds_wave", "build_wave", "count_wave", "grow_wave", "insert_wave", "log_wave", "sizes_wave"]
 
@@ -218,8 +219,11 @@ def sizes_wave(totals, offsets, keep, sizes):  # type: ignore[no-untyped-def]
 
 
 @leaf()
-def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone, first):  # type: ignore[no-untyped-def]
-    """The known ranks of ``total`` arrivals; the newest of them came at these times, so many each."""
+def _build(cell, total, start, times, sizes, found, between, singles, tails, slots, gone, first):  # type: ignore[no-untyped-def]
+    """The known ranks of ``total`` arrivals; the newest of them came at these times, so many each.
+
+    With ``between`` a bucket of two or more ends somewhere between its newest arrival and the next (``between_ends``).
+    """
     levels, _, keep = slots.shape
     top, room = levels - 1, singles.shape[1]
     gone[cell], first[cell] = total // room * room, start
@@ -228,13 +232,16 @@ def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone,
         for slot in range(keep):
             if slots[place, cell, slot]:  # what is 0 is not written to: it takes no memory yet
                 slots[place, cell, slot] = 0
-    rank, level, at = total, np.int64(0), 0
+    rank, level, at, newer = total, np.int64(0), 0, np.int64(1)
     oldest = total - sizes[0] if found else total  # the arrivals of this time are the ranks above it
     while rank > 0:
         while at < found and rank <= oldest:
             at += 1
             oldest -= sizes[at] if at < found else 0
         time = times[at] if at < found else np.int64(LONG_AGO)
+        following, level = _next_known(rank, level, total, keep)
+        if between and 0 < at < found and rank - following > 1 and rank == oldest + sizes[at]:
+            time = between_ends(time, times[at - 1], rank - following, newer)
         if rank > gone[cell]:
             singles[cell, rank - gone[cell] - 1] = time
         elif at >= found or rank <= total - (keep << top):
@@ -242,19 +249,20 @@ def _build(cell, total, start, times, sizes, found, singles, tails, slots, gone,
         else:
             place, shift = _place_of(rank, top)
             slots[place, cell, (rank >> shift) & (keep - 1)] = time - LONG_AGO
-        rank, level = _next_known(rank, level, total, keep)
+        newer, rank = rank - following, following
     if 0 < total < room:
         singles[cell, 0] = start
 
 
 @leaf()
-def build_wave(totals, starts, offsets, times, sizes, singles, tails, slots, gone, first):  # type: ignore[no-untyped-def]
+def build_wave(totals, starts, offsets, times, sizes, between, singles, tails, slots, gone, first):  # type: ignore[no-untyped-def]
     """Each cell from its arrivals, newest first: those of a cell are at ``offsets[cell]:offsets[cell + 1]``."""
     for cell in range(len(totals)):
         lo, hi = offsets[cell], offsets[cell + 1]
         _build(
-            cell, totals[cell], starts[cell], times[lo:hi], sizes[lo:hi], hi - lo, singles, tails, slots, gone, first
-        )
+            cell, totals[cell], starts[cell], times[lo:hi], sizes[lo:hi], hi - lo, between,
+            singles, tails, slots, gone, first,
+        )  # fmt: skip
 
 
 @leaf()
@@ -290,7 +298,7 @@ def count_wave(keys, times, counts, at, words, width, length, singles, tails, sl
                 start = start_of(cell, singles, tails, gone, first) if total else time
                 spare[0], sizes[0] = time, count
                 found = 1 + _list(cell, time - length, singles, tails, slots, gone, spare[1:], sizes[1:])
-                _build(cell, total + count, start, spare, sizes, found, singles, tails, slots, gone, first)
+                _build(cell, total + count, start, spare, sizes, found, False, singles, tails, slots, gone, first)
         if tight:
             return i + 1, True
     return len(keys), False

@@ -21,7 +21,7 @@ from tacit.sketches.serial import Reader, Writer, damaged
 from tacit.sketches.window import LONGEST
 from tacit.vocabulary import FloatArray, IntArray, OptionError, WordArray
 
-__all__ = ["BucketCells", "Cells", "Logs"]
+__all__ = ["BucketCells", "Cells", "Logs", "merge_logs"]
 
 _LARGEST = 1 << 27
 
@@ -71,12 +71,12 @@ class Cells(ABC):
         """The relative error of a cell now."""
         return merged_error(self.epsilon, self.levels)
 
-    def _like(self) -> Self:
-        """Empty cells of the same kind."""
+    def empty(self, *, cells: int | None = None) -> Self:
+        """New cells of the same kind: as many, or one row of so many."""
+        depth, width = (self.depth, self.width) if cells is None else (1, cells)
         return type(self)(
-            depth=self.depth, width=self.width, length=self.length, epsilon=self.epsilon, delta=self.delta,
-            seed=self.seed,
-        )  # fmt: skip
+            depth=depth, width=width, length=self.length, epsilon=self.epsilon, delta=self.delta, seed=self.seed
+        )
 
 
 @dataclass(slots=True)
@@ -114,19 +114,19 @@ class BucketCells(Cells):
         self._first = np.full(cells, LONG_AGO, dtype=np.int64)
 
     @property
-    def _totals(self) -> IntArray:
+    def totals(self) -> IntArray:
         """All arrivals of each cell, ever."""
         starts = np.arange(0, self._singles.size, self._singles.shape[1], dtype=np.int64)
         return self._gone + self._tails.astype(np.int64) - starts
 
     def estimates(self, which: IntArray, start: int) -> FloatArray:
         """The middle of the bounds that the buckets give: half of a bucket that is partly in the range."""
-        lower, upper = self._bounds(which, start)
+        lower, upper = self._around(which, start)
         return np.asarray((lower + upper) * 0.5, dtype=np.float64)
 
     def bounds(self, which: IntArray, start: int) -> tuple[FloatArray, FloatArray]:
         """What the buckets say, widened by what merging may have moved: a factor of 1 + or - epsilon for each level."""
-        lower, upper = self._bounds(which, start)
+        lower, upper = self._around(which, start)
         if self.levels == 0:
             return lower.astype(np.float64), upper.astype(np.float64)
         least = np.ceil(lower * ((1 + self.epsilon) ** -self.levels * (1 - 1e-12)))
@@ -137,24 +137,36 @@ class BucketCells(Cells):
     @classmethod
     def merged(cls, parts: Sequence[Self], horizon: int) -> Self:
         """Half of each bucket at its end, half at its start (Theorem 4 of the seed), then counted again at once."""
-        made = parts[0]._like()
+        made = parts[0].empty()
         made.levels = 1 + max(part.levels for part in parts)
-        lists = [part._events(horizon) for part in parts]
-        while len(lists) > 1:
-            pairs = [_merge(*lists[k : k + 2]) for k in range(0, len(lists) - 1, 2)]
-            lists = pairs + lists[2 * len(pairs) :]
-        events = lists[0]
-        totals, starts = np.empty(len(made._gone), np.int64), np.empty(len(made._gone), np.int64)
+        made.count(merge_logs([part.events(horizon) for part in parts]))
+        return made
+
+    def events(self, horizon: int) -> Logs:
+        """What is counted of these cells when they are merged: half of each bucket at its end, half at its start."""
+        logs, starts = self.buckets(horizon)
+        events = Logs.empty(len(starts), len(logs.times) + len(starts))
+        halve(logs.offsets, logs.times, logs.sizes, starts, horizon, events.offsets, events.times, events.sizes)
+        return events.cut()
+
+    def count(self, events: Logs) -> None:
+        """Into cells that are new: the events of all that they are merged from."""
+        totals, starts = np.empty(len(self._gone), np.int64), np.empty(len(self._gone), np.int64)
         live = live_most(events.offsets, events.sizes, totals)
         oldest_of(events.offsets, events.times, starts)
-        made._raise_to(int(live))
-        made._build(totals, starts, events)
-        return made
+        self._raise_to(int(live))
+        self._build(totals, starts, events, between=True)
+
+    def restore(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
+        """Into cells that are new: the buckets of others that had so many arrivals, the first at starts."""
+        live = np.empty(len(totals), dtype=np.int64)
+        self._raise_to(int(live_most(logs.offsets, logs.sizes, live)))
+        self._build(totals, starts, logs, between=False)
 
     def write(self, writer: Writer, now: int) -> None:
         """Of each cell: all arrivals, when the first came if that has not expired, how many buckets, their ends."""
-        logs, starts = self._logs(now - self.length)
-        totals, counts = self._totals, np.diff(logs.offsets)
+        logs, starts = self.buckets(now - self.length)
+        totals, counts = self.totals, np.diff(logs.offsets)
         known = (totals > 0) & (starts > now - self.length)
         gaps = np.empty(len(logs.times), dtype=np.uint64)
         times_to_gaps(logs.offsets, logs.times, now, gaps)
@@ -179,7 +191,7 @@ class BucketCells(Cells):
         if not fits or not self._sizes(whole, logs):
             raise damaged("its buckets do not fit its window")
         live = np.empty(cells, dtype=np.int64)
-        most = int(live_most(logs.offsets, logs.sizes, live))
+        live_most(logs.offsets, logs.sizes, live)
         starts = np.where(codes > 0, now + 1 - codes.astype(np.int64), LONG_AGO)
         oldest = np.empty(cells, dtype=np.int64)
         oldest_of(logs.offsets, logs.times, oldest)
@@ -190,14 +202,12 @@ class BucketCells(Cells):
         wrong = (codes > 0) & (~complete | (starts <= now - self.length) | (starts > oldest))
         if wrong.any() or (complete & single & (starts != oldest)).any():
             raise damaged("its first arrivals do not fit its buckets")
-        self._raise_to(most)
-        self._build(whole, starts, logs)
+        self.restore(whole, starts, logs)
 
-    def _events(self, horizon: int) -> Logs:
-        logs, starts = self._logs(horizon)
-        events = Logs.empty(len(starts), len(logs.times) + len(starts))
-        halve(logs.offsets, logs.times, logs.sizes, starts, horizon, events.offsets, events.times, events.sizes)
-        return events.cut()
+    def _around(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:
+        """What the buckets say. A merged one of two or more may end after the start and have nothing there."""
+        lower, upper = self._bounds(which, start)
+        return (lower - (upper > lower) if self.levels else lower), upper
 
     @abstractmethod
     def _room(self) -> int:
@@ -208,7 +218,7 @@ class BucketCells(Cells):
         """What the buckets say of these cells."""
 
     @abstractmethod
-    def _logs(self, horizon: int) -> tuple[Logs, IntArray]:
+    def buckets(self, horizon: int) -> tuple[Logs, IntArray]:
         """The buckets that have not expired, and when the first arrival of each cell came."""
 
     @abstractmethod
@@ -220,8 +230,19 @@ class BucketCells(Cells):
         """Enough levels for so many arrivals in one cell; only while it is empty."""
 
     @abstractmethod
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
-        """Fill the cells: they had so many arrivals in all, the first at starts, the newest as the logs say."""
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
+        """Fill the cells: they had so many arrivals in all, the first at starts, the newest as the logs say.
+
+        With ``between`` buckets of two or more end between their newest arrival and the next, else at their newest.
+        """
+
+
+def merge_logs(lists: list[Logs]) -> Logs:
+    """The lists of all as one; the list of them is empty afterwards, and what is merged is not kept meanwhile."""
+    while len(lists) > 1:
+        pairs = [_merge(lists.pop(), lists.pop()) for _ in range(len(lists) // 2)]
+        lists += pairs
+    return lists.pop()
 
 
 def _merge(one: Logs, two: Logs) -> Logs:

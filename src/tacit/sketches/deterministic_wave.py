@@ -13,8 +13,10 @@ less than 2^(l - 1) < x / (2 M - 1) <= epsilon x.
 How many levels there are follows from what is in the window, not from how long the stream is: the top level, which
 holds all multiples of its power, is raised before it would forget one that has not expired.
 
-**Merging.** What lies between two known ranks is a bucket as in ``exponential_histogram``, and its half, 2^(l - 1), is
-at most epsilon x as was just shown: so waves are merged in the same way, with the same error.
+**Merging.** What lies between two known ranks p < q is a bucket as in ``exponential_histogram``. Its size is a power of
+two; if it is 2^l >= 2, then q - 2^(l - 1) is not known, so it is at most T - M 2^l. So newer than the bucket are T - q
+>= (M - 1/2) 2^l >= 2^(l - 1) / epsilon arrivals: its half is at most epsilon times these. That is the invariant of
+exponential histograms, and waves are merged in the same way, with the same ends and the same error.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tacit.sketches.cells import BucketCells
+from tacit.sketches.cells import BucketCells, Cells
 from tacit.sketches.clock import Clock, Times, plain
 from tacit.sketches.counts import whole
 from tacit.sketches.hashing import Keys, check_seed
@@ -34,12 +34,12 @@ from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Shape, check_share, unmerged_error
 from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, not_below, whole_keys, whole_words
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.table import Table, check_shape, hashed, identity, read_shape, write_shape
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, read_window, write_window
-from tacit.vocabulary import DataError, FloatArray, MergeError, OptionError, WordArray
+from tacit.sketches.window_counter import read_window, write_window
+from tacit.sketches.windowed import WindowedSketch
+from tacit.vocabulary import DataError, FloatArray, OptionError, WordArray
 
 __all__ = ["DyadicEcm", "DyadicEcmLineage"]
 
@@ -58,7 +58,7 @@ class DyadicEcmLineage:
     counter: Counter
 
 
-class DyadicEcm(Sketch):
+class DyadicEcm(WindowedSketch):
     """How many keys of a range came in a sliding window, which key is in the middle, and which prefixes are heavy.
 
     Made with ``for_query``, a range errs by at most epsilon times all arrivals, except with probability delta.
@@ -261,24 +261,6 @@ class DyadicEcm(Sketch):
         start = self._clock.start_of(length, now)
         return not_below(self._heavy(share, start), share * self._tables[-1].total(start), self.bits)
 
-    @classmethod
-    def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new sketch of all streams together: one level, however many there are (none if it is one)."""
-        parts = list(sketches)
-        check_lineage(cls, parts)
-        first = parts[0]
-        if first._lineage.window.by == "rows":
-            raise MergeError(BY_ROWS)
-        if len(parts) == 1:
-            return cls.from_bytes(parts[0].to_bytes())
-        made = cls._of(first._lineage)
-        made._clock = first._clock.merged(part._clock for part in parts[1:])
-        made._tables = [
-            table.merged(others, made._clock.horizon)
-            for table, *others in zip(*(part._tables for part in parts), strict=True)
-        ]
-        return made
-
     def to_bytes(self) -> bytes:
         """The sketch as bytes: the same arrivals give the same bytes, however they were handed over."""
         writer, lineage = Writer(), self._lineage
@@ -316,11 +298,18 @@ class DyadicEcm(Sketch):
     def __repr__(self) -> str:
         return f"DyadicEcm({self._lineage}, levels={self.levels})"
 
+    @property
+    def _counters(self) -> list[Cells]:
+        return [table.cells for table in self._tables]
+
     @classmethod
-    def _of(cls, lineage: DyadicEcmLineage) -> Self:
-        return cls(
+    def _assembled(cls, lineage: DyadicEcmLineage, clock: Clock, counters: list[Cells]) -> Self:
+        made = cls(
             window=lineage.window, shape=lineage.shape, bits=lineage.bits, seed=lineage.seed, counter=lineage.counter
         )
+        made._clock = clock
+        made._tables = [Table(cells, table.words) for cells, table in zip(counters, made._tables, strict=True)]
+        return made
 
     def _cells(self, depth: int, width: int) -> BucketCells:
         lineage, shape = self._lineage, self._lineage.shape

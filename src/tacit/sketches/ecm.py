@@ -17,7 +17,6 @@ the same range:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -30,12 +29,13 @@ from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Query, Shape, split
 from tacit.sketches.random_wave_cells import RandomWaveCells
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Sketch, check_lineage
+from tacit.sketches.sketch import check_lineage
 from tacit.sketches.table import Table, check_shape, hashed, read_shape, write_shape
 from tacit.sketches.wave_cells import WaveCells
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, read_window, write_window
-from tacit.vocabulary import FloatArray, MergeError, OptionError, WordArray
+from tacit.sketches.window_counter import read_window, write_window
+from tacit.sketches.windowed import WindowedSketch
+from tacit.vocabulary import FloatArray, OptionError, WordArray
 
 __all__ = ["EcmLineage", "EcmSketch"]
 
@@ -53,7 +53,7 @@ class EcmLineage:
     counter: Counter
 
 
-class EcmSketch(Sketch):
+class EcmSketch(WindowedSketch):
     """Estimates how often a key came in any range that ends now.
 
     A point query errs by at most ``point_error`` times the number of all arrivals of the range, except with probability
@@ -232,21 +232,6 @@ class EcmSketch(Sketch):
         self._check_products()
         return float((self.cells(length, now=now) ** 2).sum(axis=1).min())
 
-    @classmethod
-    def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new sketch of all streams together: one level, however many there are (none if it is one)."""
-        parts = list(sketches)
-        check_lineage(cls, parts)
-        lineage = parts[0].lineage
-        if lineage.window.by == "rows":
-            raise MergeError(BY_ROWS)
-        if len(parts) == 1:
-            return cls.from_bytes(parts[0].to_bytes())
-        made = cls(window=lineage.window, shape=lineage.shape, seed=lineage.seed, counter=lineage.counter)
-        made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
-        made._table = parts[0]._table.merged([part._table for part in parts[1:]], made._clock.horizon)
-        return made
-
     def to_bytes(self) -> bytes:
         """The sketch as bytes: the same arrivals give the same bytes, however they were handed over."""
         writer, lineage = Writer(), self.lineage
@@ -276,6 +261,16 @@ class EcmSketch(Sketch):
 
     def __repr__(self) -> str:
         return f"EcmSketch({self.shape.depth} x {self.shape.width}, {self.lineage}, levels={self.levels})"
+
+    @property
+    def _counters(self) -> list[Cells]:
+        return [self._table.cells]
+
+    @classmethod
+    def _assembled(cls, lineage: EcmLineage, clock: Clock, counters: list[Cells]) -> Self:
+        made = cls(window=lineage.window, shape=lineage.shape, seed=lineage.seed, counter=lineage.counter)
+        made._clock, made._table = clock, Table(counters[0], made._table.words)
+        return made
 
     def _check_products(self) -> None:
         if self.lineage.counter == "random_wave":

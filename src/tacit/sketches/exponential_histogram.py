@@ -5,19 +5,33 @@ of which only the end (the time of the newest arrival) and the size (a power of 
 epsilon), and bucket 1 the newest, there are always k or k + 1 buckets of size 1, and ceil(k / 2) or one more of each
 larger size but the largest; which of both follows from the number of arrivals.
 
-**Invariant.** C_j <= 2 epsilon (1 + sum of the newer buckets' sizes) for every bucket of size C_j >= 2. Proof: let C_j
-be 2^m. Newer are at least k buckets of size 1 and ceil(k / 2) of each of the sizes 2 ... 2^(m - 1), which together hold
-at least k + (k / 2)(2^m - 2) = k 2^(m - 1) arrivals, and 2 epsilon k 2^(m - 1) >= 2^m as epsilon k >= 1.
+**Invariant.** C_j <= 2 epsilon times the sum of the newer buckets' sizes for every bucket of size C_j >= 2. Proof: let
+C_j be 2^m. Newer are at least k buckets of size 1 and ceil(k / 2) of each of the sizes 2 ... 2^(m - 1), which together
+hold at least k + (k / 2)(2^m - 2) = k 2^(m - 1) arrivals, and 2 epsilon k 2^(m - 1) >= 2^m as epsilon k >= 1.
 
 **Guarantee.** Let a range begin after ``start``. Buckets that end after it and are not the oldest of these lie in it
 wholly: S arrivals. The oldest, of size C, has 1 to C arrivals in it. So the truth x is between S + 1 and S + C, the
-estimate is the middle, and errs by at most (C - 1) / 2 <= epsilon (1 + S) <= epsilon x. Buckets of one arrival are
-exact; so is a range that begins before the first arrival of all.
+estimate is the middle, and errs by at most (C - 1) / 2 <= epsilon S <= epsilon x. Buckets of one arrival are exact; so
+is a range that begins before the first arrival of all.
 
 **Merging** (Theorem 4 of the seed, corrected): half of a bucket's arrivals are taken to have come at its end, half at
 its start, which is the end of the next *older* bucket; those of a bucket of one at its end. A range gets S + C / 2 of
 them, which errs by at most C / 2 <= epsilon x; the merged histogram adds its own epsilon of that. After h levels of
 merging the error is at most (1 + epsilon)^(h + 1) - 1.
+
+**Where merged buckets end.** What is merged comes in lumps. Between the newest arrival of a bucket, at t, and the
+oldest of the next newer one, at u, there is often a long time in which nothing is taken to have come. A range that
+begins there has the S newer arrivals. If buckets ended at t, it would get S - D / 2, where D is the size of the newer
+bucket: too little each time, and with every level again. So a merged bucket of C >= 2 ends at t + (u - t) D / (C + D):
+ranges that begin before get S + C / 2, the others S - D / 2, on average S. (Where D is 1 what is newer is exact, and t
+is right. Of whole numbers the one below or above is taken, in turns with t.)
+
+All arrivals of a bucket are still at or before its end, and all newer ones at or after it: that is all that the
+guarantee needs. Let x arrivals of a merge be in a range, and C be the size of the oldest bucket that ends after its
+start. Newer ones are in it, older ones are not: S <= x <= S + C. The estimate and the next level's half of the bucket
+are S + C / 2, and err by at most C / 2 <= epsilon S <= epsilon x. Only the lower bound is S where it was S + 1, since
+the bucket may end after the start and have nothing there. It stays so when arrivals follow: of two buckets that become
+one the later end is kept.
 """
 
 from __future__ import annotations

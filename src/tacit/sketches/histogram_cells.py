@@ -36,10 +36,9 @@ class HistogramCells(BucketCells):
         self, *, depth: int, width: int, length: int, epsilon: float, delta: float = 0.0, seed: int = 0
     ) -> None:
         super().__init__(depth=depth, width=width, length=length, epsilon=epsilon, delta=delta, seed=seed)
-        cells, half = depth * width, (self._keep + 1) // 2
-        room = (self._singles.shape[1] - self._keep) // 2 + half + 4
-        self._ends = np.zeros((1, cells, room), dtype=np.int64)
-        self._fill = np.zeros((1, cells), dtype=np.int64)
+        self._narrow = False
+        self._ends = np.zeros((1, depth * width, self._ends_room()), dtype=np.int64)
+        self._fill = np.zeros((1, depth * width), dtype=np.int64)
 
     @property
     def _keep(self) -> int:
@@ -53,6 +52,8 @@ class HistogramCells(BucketCells):
 
     def insert(self, words: WordArray, keys: WordArray, times: IntArray, counts: IntArray | None) -> None:
         """One store for each row; see ``_kernels_histogram``."""
+        if self._narrow:
+            self._widen()
         at, width = 0, np.uint64(self.width)
         while counts is None and at < len(keys) * self.depth:
             at, full = insert_histogram(
@@ -70,6 +71,17 @@ class HistogramCells(BucketCells):
             if full:
                 self._grow()
 
+    def _widen(self) -> None:
+        """Cells that were read or merged have room for their buckets alone, as most are only asked: make more."""
+        singles, ends = self._singles, self._ends
+        cells, narrow = singles.shape
+        self._singles = np.zeros((cells, self._room()), dtype=np.int64)
+        self._singles[:, :narrow] = singles
+        self._tails += (np.arange(cells) * (self._room() - narrow)).astype(np.uint64)
+        self._ends = np.zeros((*ends.shape[:2], self._ends_room()), dtype=np.int64)
+        self._ends[:, :, : ends.shape[2]] = ends
+        self._narrow = False
+
     def _grow(self) -> None:
         old = self._ends
         self._ends = np.zeros((len(old) + 1, *old.shape[1:]), dtype=np.int64)
@@ -81,6 +93,10 @@ class HistogramCells(BucketCells):
             return 1 << (self._keep + 7).bit_length()
         return max(_SMALLEST_BUFFER, 1 << (4 * self._keep + 7).bit_length())
 
+    def _ends_room(self) -> int:
+        """How many ends a level above the lowest has room for: what the one below may hand it, and what it keeps."""
+        return (self._room() - self._keep) // 2 + (self._keep + 1) // 2 + 4
+
     def _bounds(self, which: IntArray, start: int) -> tuple[IntArray, IntArray]:
         lower, upper = np.empty(len(which), dtype=np.int64), np.empty(len(which), dtype=np.int64)
         bounds_histogram(
@@ -89,8 +105,9 @@ class HistogramCells(BucketCells):
         )  # fmt: skip
         return lower, upper
 
-    def _logs(self, horizon: int) -> tuple[Logs, IntArray]:
-        held = int((self._totals - self._gone).sum() + self._fill.sum())
+    def buckets(self, horizon: int) -> tuple[Logs, IntArray]:
+        """The buckets that have not expired, and when the first arrival of each cell came."""
+        held = int((self.totals - self._gone).sum() + self._fill.sum())
         logs, starts = Logs.empty(len(self._gone), held), np.empty(len(self._gone), dtype=np.int64)
         log_histogram(
             horizon, self._keep, self._singles, self._tails, self._ends, self._fill, self._gone, self._first,
@@ -105,11 +122,13 @@ class HistogramCells(BucketCells):
         levels = len(self._fill)
         while not fits(live, levels, self._keep):
             levels += 1
-        self._ends = np.zeros((levels, *self._ends.shape[1:]), dtype=np.int64)
-        self._fill = np.zeros((levels, self._fill.shape[1]), dtype=np.int64)
+        cells, self._narrow = len(self._gone), True
+        self._singles = np.zeros((cells, 1 << self._keep.bit_length()), dtype=np.int64)
+        self._ends = np.zeros((levels, cells, (self._keep + 1) // 2 + 1), dtype=np.int64)
+        self._fill = np.zeros((levels, cells), dtype=np.int64)
 
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
         build_histogram(
-            totals, starts, logs.offsets, logs.times, logs.sizes, self._keep,
+            totals, starts, logs.offsets, logs.times, logs.sizes, between, self._keep,
             self._singles, self._tails, self._ends, self._fill, self._gone, self._first,
         )  # fmt: skip

@@ -42,13 +42,14 @@ from tacit.sketches._kernels_random_wave import (
     wave_estimates,
 )
 from tacit.sketches.cells import Cells
+from tacit.sketches.gathering import Gathering
 from tacit.sketches.hashing import check_seed
 from tacit.sketches.parameters import Counter, check_share
 from tacit.sketches.serial import Reader, Writer, damaged
 from tacit.sketches.window import LONGEST
 from tacit.vocabulary import FloatArray, IntArray, MergeError, OptionError, WordArray
 
-__all__ = ["RandomWaveCells", "capacity_of"]
+__all__ = ["RandomWaveCells", "RandomWaveGathering", "capacity_of"]
 
 _SHIFT = 2 * LONGEST  # a time as a word, so that 0 is before all times and all starts of windows
 _RINGS_MOST = 2**28
@@ -138,23 +139,10 @@ class RandomWaveCells(Cells):
     @classmethod
     def merged(cls, parts: Sequence[Self], horizon: int) -> Self:
         """The counters of all streams, without what is at or before the horizon."""
-        counted = [part._source for part in parts if part.arrivals]
-        twice = next((source for source in counted if counted.count(source) > 1), None)
-        if twice is not None:
-            raise MergeError(
-                f"two randomized waves with the source {twice} drew the same levels, so their errors add up; "
-                "make the wave of each stream with a source of its own"
-            )
-        source = _joined([part for part in parts if part.arrivals] or [min(parts, key=lambda part: part._source)])
-        result = parts[0]._like()
-        result._source, result.levels = source, 1 + max(part.levels for part in parts)
+        gathering = RandomWaveGathering(parts[0])
         for part in parts:
-            one, ends = result._rings, result._ends
-            result._make_rings(max(one.shape[1], part._rings.shape[1]))
-            start = np.uint64(horizon + _SHIFT)
-            merge_rings(one, ends, part._rings, part._ends, start, result._rings, result._ends)
-        result._number[0] = sum(part.arrivals for part in parts)
-        return result
+            gathering.add(part, horizon)
+        return gathering.merged(horizon)  # type: ignore[return-value]
 
     def write(self, writer: Writer, now: int) -> None:
         """The arrivals of the window that ends now; what is older is left out."""
@@ -184,6 +172,17 @@ class RandomWaveCells(Cells):
         if not restore(self._rings, self._ends, start, length, table.reshape(self.depth * self.width, used), gaps):
             raise damaged("one of its times is not in the window")
 
+    def take(self, part: RandomWaveCells, horizon: int) -> None:
+        """Into each ring what another part has in it and came after the horizon."""
+        rings, ends = self._rings, self._ends
+        self._make_rings(max(rings.shape[1], part._rings.shape[1]))
+        start = np.uint64(horizon + _SHIFT)
+        merge_rings(rings, ends, part._rings, part._ends, start, self._rings, self._ends)
+
+    def number(self, source: int, arrivals: int) -> None:
+        """Go on as this source, after so many arrivals."""
+        self._source, self._number[0] = source, arrivals
+
     def _ask(self, which: IntArray, start: int) -> tuple[FloatArray, IntArray]:
         estimates, kept = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
         wave_estimates(self._rings, self._ends, which, np.uint64(start + _SHIFT), estimates, kept)
@@ -201,9 +200,40 @@ class RandomWaveCells(Cells):
         self._ends[:, : rings.shape[1]] = ends
 
 
-def _joined(parts: Sequence[RandomWaveCells]) -> int:
-    """A source for what goes on after a merge: of all these streams together, in whatever order they come."""
-    if len(parts) == 1:
-        return parts[0]._source
-    mixed = sum(int(hash_word(np.uint64(part._source % 2**64), np.uint64(part.arrivals))) for part in parts) % 2**64
-    return mixed - 2**63
+class RandomWaveGathering(Gathering[RandomWaveCells]):
+    """Randomized waves of several streams. A ring has room for the newest of all, so each part is put in as it comes.
+
+    What has expired by a later horizon stays in its ring: it is in no answer, and is not written.
+    """
+
+    def __init__(self, like: RandomWaveCells) -> None:
+        self._made = like.empty()
+        self._counted: dict[int, int] = {}
+        self._idle: list[int] = []
+
+    def add(self, part: RandomWaveCells, horizon: int) -> None:
+        """MergeError when two drew the same levels."""
+        made = self._made
+        if part.arrivals and part.source in self._counted:
+            raise MergeError(
+                f"two randomized waves with the source {part.source} drew the same levels, so their errors add up; "
+                "make the wave of each stream with a source of its own"
+            )
+        if part.arrivals:
+            self._counted[part.source] = part.arrivals
+        else:
+            self._idle.append(part.source)
+        made.levels = max(made.levels, 1 + part.levels)
+        made.take(part, horizon)
+
+    def merged(self, horizon: int) -> RandomWaveCells:
+        """With a source for what goes on: of all these streams together, in whatever order they came."""
+        del horizon
+        sources = list(self._counted) or [min(self._idle)]
+        if len(sources) == 1:
+            self._made.number(sources[0], sum(self._counted.values()))
+        else:
+            words = ((np.uint64(source % 2**64), np.uint64(count)) for source, count in self._counted.items())
+            mixed = sum(int(hash_word(*each)) for each in words) % 2**64
+            self._made.number(mixed - 2**63, sum(self._counted.values()))
+        return self._made

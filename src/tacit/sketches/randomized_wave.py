@@ -17,10 +17,9 @@ from tacit.sketches.hashing import check_seed
 from tacit.sketches.parameters import check_share
 from tacit.sketches.random_wave_cells import RandomWaveCells
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import check_lineage
 from tacit.sketches.window import SlidingWindow
-from tacit.sketches.window_counter import BY_ROWS, CounterLineage, WindowCounter, read_window, write_window
-from tacit.vocabulary import MergeError, OptionError
+from tacit.sketches.window_counter import CounterLineage, WindowCounter, read_window, write_window
+from tacit.vocabulary import OptionError
 
 __all__ = ["RandomizedWave", "RandomizedWaveLineage"]
 
@@ -118,15 +117,7 @@ class RandomizedWave(WindowCounter):
         tacit.vocabulary.errors.MergeError: two randomized waves with the source 0 drew the same levels, so their
         errors add up; make the wave of each stream with a source of its own
         """
-        parts = list(sketches)
-        check_lineage(cls, parts)
-        lineage = parts[0].lineage
-        if lineage.window.by == "rows":
-            raise MergeError(BY_ROWS)
-        made = cls(window=lineage.window, epsilon=lineage.epsilon, delta=lineage.delta, seed=lineage.seed)
-        made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
-        made._cells = RandomWaveCells.merged([part._cells for part in parts], made._clock.horizon)
-        return made
+        return super().merge_all(sketches)
 
     def to_bytes(self) -> bytes:
         """Its parameters and the times that are in the window."""
@@ -154,3 +145,16 @@ class RandomizedWave(WindowCounter):
         if made._cells.arrivals != made._clock.seen:
             raise damaged("it drew for other arrivals than it has seen")
         return made
+
+    @classmethod
+    def _assembled(cls, lineage: CounterLineage, clock: Clock, counters: list[Cells]) -> Self:
+        assert isinstance(lineage, RandomizedWaveLineage)
+        made = cls(window=lineage.window, epsilon=lineage.epsilon, delta=lineage.delta, seed=lineage.seed)
+        (made._cells,) = counters  # type: ignore[assignment]
+        made._clock = clock
+        return made
+
+    def _alone(self) -> Self:
+        return self._assembled(
+            self.lineage, self._clock.merged([]), [RandomWaveCells.merged([self._cells], self._clock.horizon)]
+        )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from tacit.vocabulary import LineageMismatch, OptionError
 
-__all__ = ["Sketch", "check_lineage"]
+__all__ = ["Sketch", "check_joins", "check_lineage"]
 
 
 class Sketch(ABC):
@@ -55,15 +55,19 @@ def check_lineage(kind: type[Sketch], sketches: Sequence[Sketch]) -> None:
     """
     if not sketches:
         raise OptionError("there must be at least one sketch to merge")
-    for sketch in sketches:
-        if not isinstance(sketch, kind):
-            raise LineageMismatch(
-                f"a {kind.__name__} is merged with others of its kind, not with a {type(sketch).__name__}"
-            )
-    first = sketches[0].lineage
+    check_joins(kind, sketches[0].lineage, sketches[0])
     for sketch in sketches[1:]:
-        other = sketch.lineage
-        pairs = [(each.name, getattr(first, each.name), getattr(other, each.name)) for each in fields(first)]
-        told = ", ".join(f"{name} ({mine} and {its})" for name, mine, its in pairs if mine != its)
-        if told:
-            raise LineageMismatch(f"these sketches cannot be merged: they differ in {told}; make them alike")
+        check_joins(kind, sketches[0].lineage, sketch)
+
+
+def check_joins(kind: type[Sketch], lineage: Any, sketch: Sketch) -> None:
+    """LineageMismatch when a sketch is not of this kind or lineage, naming in what it differs."""
+    if not isinstance(sketch, kind):
+        raise LineageMismatch(
+            f"a {kind.__name__} is merged with others of its kind, not with a {type(sketch).__name__}"
+        )
+    other = sketch.lineage
+    pairs = [(each.name, getattr(lineage, each.name), getattr(other, each.name)) for each in fields(lineage)]
+    told = ", ".join(f"{name} ({mine} and {its})" for name, mine, its in pairs if mine != its)
+    if told:
+        raise LineageMismatch(f"these sketches cannot be merged: they differ in {told}; make them alike")

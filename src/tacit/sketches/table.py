@@ -5,9 +5,7 @@ What ``EcmSketch`` is once and ``DyadicEcm`` is for each height of its tree. It 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -90,10 +88,6 @@ class Table:
         """
         least, most = self.total_bounds(start)
         return float(min(max(self.whole(start).sum(axis=1).mean(), least), most))
-
-    def merged(self, others: Sequence[Self], horizon: int) -> Table:
-        """The table of all streams together."""
-        return Table(type(self.cells).merged([self.cells, *(each.cells for each in others)], horizon), self.words)
 
     def _all(self) -> IntArray:
         return np.arange(self.cells.depth * self.cells.width, dtype=np.int64)

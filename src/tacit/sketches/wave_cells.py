@@ -82,7 +82,8 @@ class WaveCells(BucketCells):
         bounds_wave(which, start, self._singles, self._tails, self._slots, self._gone, self._first, lower, upper)
         return lower, upper
 
-    def _logs(self, horizon: int) -> tuple[Logs, IntArray]:
+    def buckets(self, horizon: int) -> tuple[Logs, IntArray]:
+        """The buckets that have not expired, and when the first arrival of each cell came."""
         cells = len(self._gone)
         logs, starts = Logs.empty(cells, cells * self._keep * (len(self._slots) + 3)), np.empty(cells, dtype=np.int64)
         log_wave(
@@ -100,8 +101,8 @@ class WaveCells(BucketCells):
             levels += 1
         self._slots = np.zeros((levels, *self._slots.shape[1:]), dtype=np.int64)
 
-    def _build(self, totals: IntArray, starts: IntArray, logs: Logs) -> None:
+    def _build(self, totals: IntArray, starts: IntArray, logs: Logs, *, between: bool) -> None:
         build_wave(
-            totals, starts, logs.offsets, logs.times, logs.sizes,
+            totals, starts, logs.offsets, logs.times, logs.sizes, between,
             self._singles, self._tails, self._slots, self._gone, self._first,
         )  # fmt: skip

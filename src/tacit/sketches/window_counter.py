@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -13,16 +12,12 @@ from tacit.sketches.clock import Clock, Times
 from tacit.sketches.hashing import row_words
 from tacit.sketches.parameters import check_share
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
-from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.sketches.window import SlidingWindow
-from tacit.vocabulary import MergeError, OptionError
+from tacit.sketches.windowed import WindowedSketch
+from tacit.vocabulary import OptionError
 
-__all__ = ["BY_ROWS", "CounterLineage", "WindowCounter", "read_window", "write_window"]
+__all__ = ["CounterLineage", "WindowCounter", "read_window", "write_window"]
 
-BY_ROWS = (
-    "sketches of windows by rows cannot be merged: which rows of one stream came before which of another is not kept, "
-    "so the last rows of all together are not known; use windows by time"
-)
 _ONLY = np.zeros(1, dtype=np.int64)
 _WORDS = row_words(0, 1)
 
@@ -35,7 +30,7 @@ class CounterLineage:
     epsilon: float
 
 
-class WindowCounter(Sketch):
+class WindowCounter(WindowedSketch):
     """One counter over a sliding window; which kind is said by the class that inherits."""
 
     KIND: ClassVar[int]
@@ -115,20 +110,6 @@ class WindowCounter(Sketch):
         """There were at most so many arrivals; always holds."""
         return float(self._cells.bounds(_ONLY, self._clock.start_of(length, now))[1][0])
 
-    @classmethod
-    def merge_all(cls, sketches: Iterable[Self]) -> Self:
-        """A new counter of all streams together: one level, however many there are (none if it is one)."""
-        parts = list(sketches)
-        check_lineage(cls, parts)
-        if parts[0].lineage.window.by == "rows":
-            raise MergeError(BY_ROWS)
-        if len(parts) == 1:
-            return cls.from_bytes(parts[0].to_bytes())
-        made = cls(window=parts[0].lineage.window, epsilon=parts[0].epsilon)
-        made._clock = parts[0]._clock.merged(part._clock for part in parts[1:])
-        made._cells = parts[0]._cells.merged([part._cells for part in parts], made._clock.horizon)
-        return made
-
     def to_bytes(self) -> bytes:
         """The counter as bytes: the same arrivals give the same bytes, however they were handed over."""
         writer = Writer()
@@ -151,6 +132,16 @@ class WindowCounter(Sketch):
         made._clock.read(reader)
         made._cells.read(reader, made.now)
         reader.done()
+        return made
+
+    @property
+    def _counters(self) -> list[Cells]:
+        return [self._cells]
+
+    @classmethod
+    def _assembled(cls, lineage: CounterLineage, clock: Clock, counters: list[Cells]) -> Self:
+        made = cls(window=lineage.window, epsilon=lineage.epsilon)
+        made._clock, made._cells = clock, counters[0]
         return made
 
     def __repr__(self) -> str:

@@ -45,6 +45,9 @@ __all__ = ["ARRAYS", "SketchData", "View"]
 
 ARRAYS = 1_000
 """Of so many panes that nobody settled a site keeps its arrays."""
+NAMES = 1 << 20
+"""So many names are kept for a watch on frequent keys that is paused or has not begun."""
+_NAMES = "names/"
 
 
 class _Panes(PaneKeeper):
@@ -76,8 +79,10 @@ class View:
     shape: Shape | None = None
     named: int | None = None  # the pane from which on names are known; None: of all rows that the station has
     candidates: Candidates | None = None
+    tended: bool = False  # a machine looks after its candidates
     arrays: dict[int, FloatArray] = field(default_factory=dict)
     seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
+    saved: tuple[list[str], int, float, int | None] | None = None  # the names that are on disk, and what they are for
 
     @property
     def cells(self) -> int:
@@ -119,6 +124,7 @@ class SketchData(WatchData):
         ``was`` is the number that it had before it was altered, paused or resumed.
         """
         if number in self._views and self._views[number].plan.text == plan.text:
+            self._views[number].tended = False
             return self._views[number]
         goal = plan.goal
         assert isinstance(goal, SketchGoal)
@@ -141,8 +147,10 @@ class SketchData(WatchData):
 
     def leave(self, numbers: Sequence[int]) -> None:
         """Only these watches are left; stations that none of them reads go."""
-        self._views = {number: view for number, view in self._views.items() if number in numbers}
-        self._names = {number: names for number, names in self._names.items() if number in numbers}
+        for number in [each for each in (*self._views, *self._names) if each not in numbers]:
+            self._views.pop(number, None)
+            self._names.pop(number, None)
+            self._saves.delete(f"{_NAMES}{number}")
         if self._views:
             self._dirty |= self._stations.keep_only({view.station for view in self._views.values()}, self._saves)
 
@@ -151,7 +159,14 @@ class SketchData(WatchData):
         views = list(self._views.values())
         shapes = [each for each in (shape, *(view.shape for view in views)) if each is not None]
         windows = [window, *(view.plan.window for view in views)]
-        return self._stations.add(goal, shapes, windows, None if self._fed is None else self._fed + 1)
+        return self._stations.add(goal, shapes, windows, self._next)
+
+    @property
+    def _next(self) -> int | None:
+        """The first pane that a watch that comes now sees from its first row on; None: it has missed none."""
+        if self._fed is not None:
+            return self._fed + 1
+        return self.keeper.started_at if self.keeper.backfilled else None
 
     def _candidates(self, number: int, goal: Frequent, view: View, was: int | None) -> Candidates:
         """The names that were saved, or that it had before, if they are of use to the watch as it is now.
@@ -159,7 +174,7 @@ class SketchData(WatchData):
         Floors sum to about a ``FLOOR``-th of what they were made for; half of what there is now leaves room for shares.
         """
         assert view.shape is not None
-        terms, saved = terms_of(goal), self._names.get(number)
+        terms, saved = terms_of(goal), self._names.pop(number, None)
         before = None if was is None else self._views.get(was)
         if saved is None and before is not None and before.station == view.station:
             saved = _names_of(before)
@@ -168,8 +183,8 @@ class SketchData(WatchData):
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
             view.named = saved["since"]
-        elif self._fed is not None and (view.since is None or view.since <= self._fed):
-            view.named = self._fed + 1
+        elif self._next is not None and (view.since is None or view.since < self._next):
+            view.named = self._next
         return candidates
 
     # Panes
@@ -202,18 +217,29 @@ class SketchData(WatchData):
                 seen = group[counts >= view.candidates.floor].tolist()
                 view.seen[pane] = [names[each] for each in seen]
                 view.candidates.note(view.seen[pane])
+            if view.candidates is not None and not view.tended:
+                self._tidy(view, view.candidates, pane)
 
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
+    def _tidy(self, view: View, candidates: Candidates, pane: int) -> None:
+        """Of a watch without a machine names are forgotten as a machine would, and there are never too many."""
+        candidates.tidy(view.arrays.values())
+        if len(candidates) > NAMES:
+            counts = candidates.counts(view.arrays[pane])
+            candidates.keep(counts > np.partition(counts, -NAMES)[-NAMES])
+            view.named = pane + 1
+
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, reach_us: int | None = None) -> None:
+        """History before the start; a watch that came while it was read may want more than there is of it."""
         assert isinstance(deltas, PaneDeltas)
         self.keeper.backfill(self._with_rows(deltas), until_us)
         panes = deltas.sub * self.keeper.sub_us // self._every_us
         words = fingerprints(list(deltas.keys), seed=SEED) if not self._digests else np.zeros(0, dtype=np.uint64)
         values = _numbers(deltas.keys) if self._digests else np.zeros(0)
+        self._know_from(None if reach_us is None else -((reach_us - until_us) // self._every_us))
         for pane in np.unique(panes[panes < until_us // self._every_us]).tolist():
             here = panes == pane
             self._put(pane, deltas.group[here], deltas.sums[here], deltas.rows[here], words, values)
-            self._dirty = True
+        self._dirty = True
         for view in self._views.values():
             if view.candidates is not None and view.shape is not None and len(deltas.keys):
                 last, station = until_us // self._every_us - 1, self._stations[view.station]
@@ -222,6 +248,13 @@ class SketchData(WatchData):
                 cells = station.cells(view.shape.depth, view.shape.width, length, last, apart=True)
                 many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
                 view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
+
+    def _know_from(self, pane: int | None) -> None:
+        """History begins with this pane; None: with the first row."""
+        for at in self._stations:
+            self._stations.begun[at] = pane
+        for view in self._views.values():
+            view.since = pane
 
     def _put(
         self, pane: int, group: IntArray, sums: FloatArray, rows: IntArray, words: WordArray, values: FloatArray
@@ -294,14 +327,22 @@ class SketchData(WatchData):
             head = {
                 "fed": self._fed,
                 "stations": self._stations.listed(),
-                "names": [
-                    [number, _names_of(view)] for number, view in self._views.items() if view.candidates is not None
-                ],
-            }  # fmt: skip
+            }
             self._saves.put("stations", partial(pack_record, head))
             self._stations.save(self._saves)
+            self._save_names()
             self._dirty = False
         return changes + self._saves.changes()
+
+    def _save_names(self) -> None:
+        """Those of watches whose names are not what they were."""
+        for number, view in self._views.items():
+            if view.candidates is not None:
+                keys = view.candidates.keys
+                now = (keys, len(keys), view.candidates.floor, view.named)
+                if view.saved is None or view.saved[0] is not keys or view.saved[1:] != now[1:]:
+                    self._saves.put(f"{_NAMES}{number}", partial(pack_record, _names_of(view)))
+                    view.saved = now
 
     def saved(self) -> None:
         """What ``changes`` gave last is on disk."""
@@ -315,7 +356,10 @@ class SketchData(WatchData):
         head = unpack_record("stations", saved["stations"])
         self._fed = head["fed"]
         self._stations.restore(head["stations"], saved, self._saves)
-        self._names = dict(head["names"])
+        self._names = dict(head.get("names", ()))  # where an earlier release had them
+        for key in saved:
+            if key.startswith(_NAMES):
+                self._names[int(key.removeprefix(_NAMES))] = unpack_record(key, saved[key])
         if self._fed is not None:
             self.keeper.settle(self._fed)
 

@@ -179,6 +179,14 @@ def test_so_many_rows_that_digests_leave_values_out(seed: int, goal: str, tmp_pa
     _says_what_a_replay_says(Story(seed, tmp_path, goal, crashes=False, rows=30_000))
 
 
+@pytest.mark.parametrize("window", ["", "WINDOW LAST 30 MINUTES EVERY 10 SECONDS"])
+def test_so_many_panes_that_digests_are_of_digests(
+    window: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setitem(globals(), "WINDOWS", (window,))
+    _says_what_a_replay_says(Story(5, tmp_path, "many", crashes=False, seconds=4_000, rows=8_000))
+
+
 def _says_what_a_replay_says(story: Story) -> None:
     assert story.wrong() == []
     replayed = replay_sketch(story.plan, story.recording, step="pane", verify=True).report

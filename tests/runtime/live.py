@@ -6,7 +6,7 @@ The same objects as live, joined by lists instead of streams. Everything that cr
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -116,8 +116,13 @@ class Live:
         *,
         protocol: str = "coordinator",
         witness: Witness | None = None,
+        tables: Mapping[str, Sequence[str]] | None = None,
+        delays_us: Mapping[str, int] | None = None,
     ) -> None:
+        """``tables`` says which tables a site has, where that is not the one; all have the same columns."""
         self.witness = witness
+        self.tables = dict.fromkeys(names, (table,)) if tables is None else tables
+        self.delays_us = {} if delays_us is None else delays_us
         self.folder, self.names, self.table, self.columns, self.protocol = folder, names, table, columns, protocol
         self.now = 0.0
         self.message_bytes = MESSAGE_BYTES  # what the link of a site that starts takes
@@ -128,7 +133,8 @@ class Live:
         self.agents: dict[str, SiteAgent] = {}
         self.numbers: dict[str, int] = {}
         self.to_coordinator: list[tuple[str, bytes]] = []
-        self.batches = dict.fromkeys(names, 0)
+        self.batches = dict.fromkeys(names, 0)  # of the first table
+        self.more_batches: dict[tuple[str, str], int] = {}  # of others
         self.start_coordinator()
         for name in names:
             self.start_site(name)
@@ -152,9 +158,12 @@ class Live:
             self.link(name)
 
     def start_site(self, name: str) -> None:
-        table = SiteTable(self.table, self.columns, TableClock(0, self.clock, 0))
+        tables = [
+            SiteTable(each, self.columns, TableClock(self.delays_us.get(each, 0), self.clock, 0))
+            for each in self.tables[name]
+        ]
         agent = SiteAgent(
-            name, SiteStore(self.folder / name), [table], release="test",
+            name, SiteStore(self.folder / name), tables, release="test",
             say=lambda frame, name=name: bool(self.to_coordinator.append((name, frame))) or True,
             wall_us=lambda: self.wall_us, witness=self.witness, message_bytes=self.message_bytes,
         )  # fmt: skip
@@ -200,7 +209,12 @@ class Live:
             if site in names:
                 self.agents[names[site]].receive(encode_frame([encode(message, watch)]))
 
-    def batch(self, name: str, batch: RecordedBatch) -> None:
+    def batch(self, name: str, batch: RecordedBatch, table: str | None = None) -> None:
+        if table not in (None, self.table):
+            number = self.more_batches.get((name, table), 0)
+            self.agents[name].take_batch(table, "checkpoint", number, batch)
+            self.more_batches[name, table] = number + 1
+            return
         self.agents[name].take_batch(self.table, "checkpoint", self.batches[name], batch)
         self.batches[name] += 1
 
@@ -216,9 +230,9 @@ class Live:
         self.now += seconds
         self.say(self.coordinator.tick(self.now))
 
-    def settle(self, rounds: int = 30) -> None:
-        """Heartbeats and time, until everybody has heard everything."""
+    def settle(self, rounds: int = 30, idle: Sequence[str] = ()) -> None:
+        """Heartbeats and time, until everybody has heard everything; in these tables there is nothing new."""
         for _ in range(rounds):
             for agent in self.agents.values():
-                agent.tick({})
+                agent.tick(dict.fromkeys(idle, True))
             self.pump(0.5)

@@ -28,6 +28,10 @@ GOALS = {
     "product": "SELECT INNER_PRODUCT(k, j) AS p FROM d {window} TRACK p WITHIN 25 PERCENT SKETCH EPSILON 0.3 DELTA 0.2",
     "quantile": "SELECT QUANTILE(x, 0.8) AS q FROM d {window} TRACK q WITHIN 5 PERCENT SKETCH EPSILON 0.05",
 }
+MANY = {  # rows in a pane: of few values, and of more than a digest has
+    "alike": "SELECT QUANTILE(x - x % 20, 0.8) AS q FROM d {window} TRACK q WITHIN 3 PERCENT SKETCH EPSILON 0.05",
+    "many": "SELECT QUANTILE(x % 997, 0.8) AS q FROM d {window} TRACK q WITHIN 3 PERCENT SKETCH EPSILON 0.2",
+}
 WINDOWS = (
     "WINDOW LAST 60 SECONDS EVERY 5 SECONDS", "WINDOW LAST 90 SECONDS EVERY 6 SECONDS",
     "WINDOW SINCE START OF MINUTE EVERY 5 SECONDS", "",
@@ -49,12 +53,14 @@ class Batch:
 class Story:
     """One random recording of a watch on sketches, live."""
 
-    def __init__(self, seed: int, folder: Path, goal: str, *, crashes: bool, seconds: int = 400) -> None:
+    def __init__(
+        self, seed: int, folder: Path, goal: str, *, crashes: bool, seconds: int = 400, rows: int | None = None
+    ) -> None:  # fmt: skip
         rng = np.random.default_rng(seed)
         window = WINDOWS[int(rng.integers(len(WINDOWS)))]
-        self.sentence = f"CREATE WATCH w AS {GOALS[goal].format(window=window)}"
+        self.sentence = f"CREATE WATCH w AS {(GOALS | MANY)[goal].format(window=window)}"
         self.plan: WatchPlan = parse_watch(self.sentence)
-        n = int(rng.integers(50, 1500))
+        n = int(rng.integers(50, 1500)) if rows is None else rows
         t = np.sort(rng.integers(0, seconds, n)).astype(np.int64) * 1_000_000
         columns = {
             "k": [f"k{each}" if each else None for each in (rng.zipf(1.5, n) + np.arange(n) // 400) % 17],
@@ -163,6 +169,25 @@ CASES = [(goal, seed) for goal in GOALS for seed in range(4)]
 def test_live_is_replay(goal: str, seed: int, tmp_path: Path) -> None:
     """Whatever the batches, their order and links that break: the same alerts."""
     story = Story(seed, tmp_path, goal, crashes=False)
+    _says_what_a_replay_says(story)
+
+
+@pytest.mark.parametrize("goal", MANY)
+@pytest.mark.parametrize("seed", range(4))
+def test_so_many_rows_that_digests_leave_values_out(seed: int, goal: str, tmp_path: Path) -> None:
+    """Values that are alike come as one to a live site, and one by one in a replay."""
+    _says_what_a_replay_says(Story(seed, tmp_path, goal, crashes=False, rows=30_000))
+
+
+@pytest.mark.parametrize("window", ["", "WINDOW LAST 30 MINUTES EVERY 10 SECONDS"])
+def test_so_many_panes_that_digests_are_of_digests(
+    window: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setitem(globals(), "WINDOWS", (window,))
+    _says_what_a_replay_says(Story(5, tmp_path, "many", crashes=False, seconds=4_000, rows=8_000))
+
+
+def _says_what_a_replay_says(story: Story) -> None:
     assert story.wrong() == []
     replayed = replay_sketch(story.plan, story.recording, step="pane", verify=True).report
     assert (replayed.missed, replayed.spurious) == (0, 0)

@@ -24,11 +24,12 @@ from tacit.protocols.messages import Message, Reply, Report
 from tacit.protocols.topk.messages import Challenge, Showing
 from tacit.recording.stream import Recording
 from tacit.recording.updates import Updates
+from tacit.sketches.digest_stations import DigestStation, GrowingDigests, SlidingDigests
 from tacit.sketches.hashing import fingerprints, places_of, row_words
-from tacit.sketches.stations import CellStation, DigestStation, SortedStation
+from tacit.sketches.stations import CellStation, SortedStation
 from tacit.sketches.window import LONGEST, SlidingWindow
 from tacit.vocabulary import IntArray, State, WordArray
-from tacit.vocabulary.calendar import period_start
+from tacit.vocabulary.calendar import first_pane, period_start
 from tacit.wire.ledger import COORDINATOR, Ledger
 
 __all__ = ["Said", "SketchEngine", "SketchOutcome", "sketch_window"]
@@ -93,15 +94,28 @@ class _Clock:
         """The ticks of the window at this time; None: all that the sketch has."""
         if self._window.kind != "since":
             return None
-        now = time - 1 if self._by_pane else time
-        begin = int(period_start(np.array([now]), self._window.unit or "day")[0])
-        return max(1, self.tick(time) - (begin // self._unit - 1 if self._by_pane else begin - 1))
+        return max(1, self.tick(time) + 1 - self.begin(self.tick(time)))
+
+    def begin(self, tick: int) -> int:
+        """The first tick of the window at this one, where windows are since a start."""
+        unit = self._window.unit or "day"
+        if self._by_pane:
+            return first_pane(tick, self._unit, unit)
+        return int(period_start(np.array([tick]), unit)[0])
+
+    def digests(self, window: SlidingWindow, points: int) -> DigestStation:
+        """A station for quantiles in these windows."""
+        if self._window.kind == "time":
+            return SlidingDigests(window.length, points)
+        return GrowingDigests(points, self.begin if self._window.kind == "since" else None)
 
 
 class _GaugedSites:
     """Sites with gauges."""
 
-    def __init__(self, goal: SketchGoal, window: SlidingWindow, recording: Recording, step: str, zone: str) -> None:
+    def __init__(
+        self, goal: SketchGoal, window: SlidingWindow, clock: _Clock, recording: Recording, step: str, zone: str
+    ) -> None:  # fmt: skip
         order, _ = recording.by_site
         self._goal, sites = goal, len(recording.sites)
         gauge = gauge_of(goal, zone=zone)
@@ -110,8 +124,10 @@ class _GaugedSites:
         if isinstance(goal, Quantile):
             self._values = recording.present[order, 0]
             exact = step == "event" or window.by == "rows"
-            kind = SortedStation if exact else DigestStation
-            self._stations = [kind(window.length, points_of(goal)) for _ in range(sites)]
+            points = points_of(goal)
+            self._stations = [
+                SortedStation(window.length, points) if exact else clock.digests(window, points) for _ in range(sites)
+            ]
             self._by_rows = window.by == "rows"
             self._seen = [0] * sites
             return
@@ -206,15 +222,15 @@ class SketchEngine:
         goal = plan.goal
         assert isinstance(goal, SketchGoal)
         window, count = sketch_window(plan.window, step), len(recording.sites)
+        self._clock = _Clock(plan.window, step)
         self.sites: _GaugedSites | _FrequentSites
         self.resolver: Sounder | Census
         if isinstance(goal, Frequent):
             self.sites, self.resolver = _FrequentSites(goal, window, recording), Census(terms_of(goal), count)
         else:
-            self.sites = _GaugedSites(goal, window, recording, step, zone)
+            self.sites = _GaugedSites(goal, window, self._clock, recording, step, zone)
             self.resolver = Sounder(gauge_of(goal, zone=zone), count)
         self.updates, self.outcome = updates, SketchOutcome()
-        self._clock = _Clock(plan.window, step)
         self._start = recording.by_site[1]
         self._step, self._sent = -1, 0
         self._at: list[tuple[int, int | None]] = []  # by site: the tick and the length of its window as it is

@@ -158,6 +158,13 @@ class SiteAgent:
             table = self.tables[data.plan.table]
             table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
 
+    def _follow_here(self) -> None:
+        """Of a watch on two tables the one that is idle goes by the other, as by other sites."""
+        for watch in self.watches.values():
+            closed = [data.keeper.closed for data in watch.kept if data.keeper.closed is not None]
+            if len(watch.kept) > 1 and closed:
+                self._follow(watch, max(closed))
+
     def _hear(self, watch: SiteWatch, message: Message) -> None:
         machine = watch.machine
         if machine is None:
@@ -302,7 +309,7 @@ class SiteAgent:
             until = reached
             if table.clock.mode == "event":
                 until, data.held = paced(data.keeper, self._book.machines(data), reached, HISTORY)
-            closing = data.keeper.close_through(until)
+            closing = data.keeper.close_through(self._book.abreast_us(data, until))
             for pane in data.to_close(closing, HISTORY):
                 data.close(pane)
             if len(closing) > HISTORY:
@@ -347,6 +354,7 @@ class SiteAgent:
         """Called every ``heartbeat_s``: panes pass by the clock where Spark found nothing new, and all is well."""
         with self._lock:
             now = self.wall_us()
+            self._follow_here()
             for name, table in self.tables.items():
                 self._close_held(table)
                 if table.busy or not idle.get(name, False):

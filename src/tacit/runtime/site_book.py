@@ -16,7 +16,7 @@ from tacit.protocols.claims import Claimant
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, data_of, scope_of
-from tacit.runtime.sketch_data import SketchData
+from tacit.runtime.sketch_data import ARRAYS, SketchData
 from tacit.vocabulary import OptionError, TacitError
 from tacit.wire.codec import open_envelope
 from tacit.wire.control import Install
@@ -187,6 +187,17 @@ class Book:
     def machines(self, data: WatchData) -> list[Claimant[Any] | None]:
         """The machines of the watches on these windows that are not paused; None for one that has not begun."""
         return [each.machine for each in self.watches.values() if data in each.kept and not each.install.paused]
+
+    def abreast_us(self, data: WatchData, until_us: int) -> int:
+        """How far this data may go so that a watch on two tables still has its arrays when the other one is as far."""
+        others = [
+            other.keeper.closed
+            for watch in self.watches.values()
+            if data in watch.kept and not watch.install.paused
+            for other in watch.kept
+            if other is not data and other.keeper.closed is not None
+        ]
+        return min([until_us, *((closed + ARRAYS + 1) * data.keeper.pane_us for closed in others)])
 
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""

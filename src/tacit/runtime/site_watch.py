@@ -147,6 +147,7 @@ class SiteWatch:
         view = data.view(self.number)
         if view.candidates is not None:
             view.candidates.forget_told()
+            view.tended = True
             return Lookout(site, view.candidates, history=ARRAYS, begin=begin, session=session)
         return Gauger(site, gauge_of(goal), history=ARRAYS, begin=begin, session=session)
 

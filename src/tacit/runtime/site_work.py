@@ -41,6 +41,7 @@ class Work:
     history: PaneDeltas | None = None
     begins: bool = False
     start_us: int | None = None
+    reach_us: int | None = None  # how much history is read; None: all there is
     problem: InputError | None = None
 
     @property
@@ -70,7 +71,7 @@ class Work:
             if self.start_us is not None:
                 data.keeper.start(self.start_us)
                 if self.history is not None:
-                    data.backfill(self.history, self.start_us)
+                    data.backfill(self.history, self.start_us, self.reach_us)
         if self.drawn:
             data.draw(self.drawn)
         if self.sample is not None:
@@ -80,8 +81,11 @@ class Work:
 
 
 def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
-    """Where the data of a watch begins that came while rows flow: after the rows that passed without it."""
-    work = Work(data, begins=data.waiting)
+    """Where the data of a watch begins that came while rows flow: after the rows that passed without it.
+
+    How much history is read is decided here, under the agent's lock: watches that come while Spark reads may want more.
+    """
+    work = Work(data, begins=data.waiting, reach_us=data.history_us)
     seen = table.clock.seen(now_us)
     if data.waiting and seen is not None:
         pane = data.keeper.pane_us
@@ -131,7 +135,7 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
         assert table.history is not None
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
         with _told_by(work):
-            before = table.history(work.start_us - int(work.data.history_us or work.start_us), work.start_us)
+            before = table.history(work.start_us - int(work.reach_us or work.start_us), work.start_us)
             if before is None:  # nothing has been put there yet
                 continue
             if not work.drawn and None in work.data.centres:

@@ -1,13 +1,14 @@
 """What a live site keeps for its watches on sketches: one sketch of a key for all of them, fed pane by pane.
 
 Watches that count the same key of the same rows by the same panes share this, whatever they promise and however long
-their windows are: a *station* (sketches/stations.py) is made for the strictest accuracy and the longest window that was
-asked for when it was made, and every watch reads its own shape and window off it. A watch that asks for more than any
+their windows are: a *station* (kept_stations.py) is made for the strictest accuracy and the longest window that was
+asked for when it was made, and every watch reads its own shape and window off it. (Digests of values serve windows
+of time alike; watches since a start, or on all rows, have their own.) A watch that asks for more than any
 station has gets a new one, which begins empty; stations that nobody reads go. Rows without a value are counted apart:
 frequent keys count them, the others do not.
 
 Rows are summed by pane and key until their pane is closed; then they are in the sketch, and nothing else is kept of
-them. What is saved with every batch is the sketches as they are, the open panes, and the names of frequent keys. After
+them. What is saved with every batch is the sketches that changed, the open panes, and the names of frequent keys. After
 a start the site holds its arrays of the last closed pane only: whoever needs an older one asks everyone anew.
 """
 
@@ -27,25 +28,26 @@ from tacit.language.recorded import live_plan
 from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.frequent.shares import FLOOR
 from tacit.protocols.gauges.making import SEED, points_of, shape_of, terms_of
-from tacit.runtime.blobs import Change, pack, pack_record, unpack, unpack_record
+from tacit.runtime.blobs import Change, Pieces, pack_record, unpack_record
+from tacit.runtime.kept_stations import KeptStations, panes_of
 from tacit.runtime.pane_windows import PaneKeeper
 from tacit.runtime.watch_data import WatchData
-from tacit.sketches.ecm import EcmSketch
+from tacit.sketches.digest_stations import DigestStation
 from tacit.sketches.hashing import fingerprints, places_of, row_words
 from tacit.sketches.parameters import Shape
-from tacit.sketches.stations import CellStation, DigestStation
-from tacit.sketches.window import LONGEST, SlidingWindow
+from tacit.sketches.stations import CellStation
 from tacit.vocabulary import FloatArray, IntArray, WordArray
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
-from tacit.vocabulary.calendar import period_start
+from tacit.vocabulary.calendar import first_pane, period_start
 from tacit.wire.control import Counts
 
 __all__ = ["ARRAYS", "SketchData", "View"]
 
 ARRAYS = 1_000
 """Of so many panes that nobody settled a site keeps its arrays."""
-_DAY_US = 86_400_000_000
-_PERIODS_US = {"week": 7 * _DAY_US, "month": 31 * _DAY_US, "year": 366 * _DAY_US}
+NAMES = 1 << 20
+"""So many names are kept for a watch on frequent keys that is paused or has not begun."""
+_NAMES = "names/"
 
 
 class _Panes(PaneKeeper):
@@ -77,8 +79,10 @@ class View:
     shape: Shape | None = None
     named: int | None = None  # the pane from which on names are known; None: of all rows that the station has
     candidates: Candidates | None = None
+    tended: bool = False  # a machine looks after its candidates
     arrays: dict[int, FloatArray] = field(default_factory=dict)
     seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
+    saved: tuple[list[str], int, float, int | None] | None = None  # the names that are on disk, and what they are for
 
     @property
     def cells(self) -> int:
@@ -100,14 +104,13 @@ class SketchData(WatchData):
     def __init__(self, plan: WatchPlan, saved: dict[str, bytes] | None = None) -> None:
         self._digests = isinstance(plan.goal, Quantile)
         self._every_us = int(plan.window.every.duration_us or 1)
-        self._stations: dict[int, CellStation | DigestStation] = {}
-        self._begun: dict[int, int | None] = {}  # by station: the first pane that it has
+        self._stations = KeptStations()
+        self._saves, self._dirty = Pieces(), False  # is there something that is not among them?
         self._views: dict[int, View] = {}
         self._names: dict[int, dict[str, Any]] = {}  # as they were saved, by the numbers of watches
         self._words: WordArray = np.zeros(0, dtype=np.uint64)  # by group
         self._values: FloatArray = np.zeros(0)
         self._fed: int | None = None
-        self._saved_at: int | None = None
         super().__init__(plan, saved, kept=live_plan(plan))
 
     def _make_keeper(self) -> _Panes:
@@ -121,18 +124,19 @@ class SketchData(WatchData):
         ``was`` is the number that it had before it was altered, paused or resumed.
         """
         if number in self._views and self._views[number].plan.text == plan.text:
+            self._views[number].tended = False
             return self._views[number]
         goal = plan.goal
         assert isinstance(goal, SketchGoal)
-        length = _length(plan.window)
         shape = None if isinstance(goal, Quantile) else shape_of(goal)
-        station = next((at for at in self._stations if self._serves(at, goal, shape, length)), None)
+        station = self._stations.serving(goal, shape, plan.window)
         if station is None:
-            station = self._add_station(goal, shape, length)
-        view = View(plan, station, self._begun[station], shape)
+            station = self._add_station(goal, shape, plan.window)
+        view = View(plan, station, self._stations.begun[station], shape)
         if isinstance(goal, Frequent):
             view.candidates = self._candidates(number, goal, view, was)
         self._views[number] = view
+        self._dirty = True
         if self._fed is not None:
             self._read(view, self._fed)
         return view
@@ -143,37 +147,26 @@ class SketchData(WatchData):
 
     def leave(self, numbers: Sequence[int]) -> None:
         """Only these watches are left; stations that none of them reads go."""
-        self._views = {number: view for number, view in self._views.items() if number in numbers}
-        self._names = {number: names for number, names in self._names.items() if number in numbers}
-        used = {view.station for view in self._views.values()}
+        for number in [each for each in (*self._views, *self._names) if each not in numbers]:
+            self._views.pop(number, None)
+            self._names.pop(number, None)
+            self._saves.delete(f"{_NAMES}{number}")
         if self._views:
-            self._stations = {at: each for at, each in self._stations.items() if at in used}
+            self._dirty |= self._stations.keep_only({view.station for view in self._views.values()}, self._saves)
 
-    def _serves(self, at: int, goal: SketchGoal, shape: Shape | None, length: int) -> bool:
-        station = self._stations[at]
-        if isinstance(station, DigestStation):
-            return isinstance(goal, Quantile) and station.points == points_of(goal) and station.length >= length
-        own = station.shape
-        assert shape is not None
-        wide = own.depth >= shape.depth and own.width >= shape.width and own.width % shape.width == 0
-        return wide and own.epsilon_window <= shape.epsilon_window and station.window.length >= length
-
-    def _add_station(self, goal: SketchGoal, shape: Shape | None, length: int) -> int:
+    def _add_station(self, goal: SketchGoal, shape: Shape | None, window: Window) -> int:
         """One for the strictest accuracy and the longest window of all that read, this one included."""
-        number = max(self._stations, default=-1) + 1
-        if isinstance(goal, Quantile):
-            self._stations[number] = DigestStation(length, points_of(goal))
-        else:
-            assert shape is not None
-            shapes = [shape, *(view.shape for view in self._views.values() if view.shape is not None)]
-            strictest = Shape(
-                min(each.epsilon_cells for each in shapes), min(each.epsilon_window for each in shapes),
-                min(each.delta_cells for each in shapes), 0.0,
-            )  # fmt: skip
-            longest = max([length, *(_length(view.plan.window) for view in self._views.values())])
-            self._stations[number] = CellStation(SlidingWindow(longest), strictest, seed=SEED)
-        self._begun[number] = None if self._fed is None else self._fed + 1
-        return number
+        views = list(self._views.values())
+        shapes = [each for each in (shape, *(view.shape for view in views)) if each is not None]
+        windows = [window, *(view.plan.window for view in views)]
+        return self._stations.add(goal, shapes, windows, self._next)
+
+    @property
+    def _next(self) -> int | None:
+        """The first pane that a watch that comes now sees from its first row on; None: it has missed none."""
+        if self._fed is not None:
+            return self._fed + 1
+        return self.keeper.started_at if self.keeper.backfilled else None
 
     def _candidates(self, number: int, goal: Frequent, view: View, was: int | None) -> Candidates:
         """The names that were saved, or that it had before, if they are of use to the watch as it is now.
@@ -181,7 +174,7 @@ class SketchData(WatchData):
         Floors sum to about a ``FLOOR``-th of what they were made for; half of what there is now leaves room for shares.
         """
         assert view.shape is not None
-        terms, saved = terms_of(goal), self._names.get(number)
+        terms, saved = terms_of(goal), self._names.pop(number, None)
         before = None if was is None else self._views.get(was)
         if saved is None and before is not None and before.station == view.station:
             saved = _names_of(before)
@@ -190,8 +183,8 @@ class SketchData(WatchData):
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
             view.named = saved["since"]
-        elif self._fed is not None and (view.since is None or view.since <= self._fed):
-            view.named = self._fed + 1
+        elif self._next is not None and (view.since is None or view.since < self._next):
+            view.named = self._next
         return candidates
 
     # Panes
@@ -214,7 +207,7 @@ class SketchData(WatchData):
         self.panes += bool(len(group))
         self._learn_keys()
         self._put(pane, group, sums, np.rint(sums[:, -1]).astype(np.int64), self._words, self._values)
-        self._fed = pane
+        self._fed, self._dirty = pane, True
         names = self.keeper.keys
         for view in self._views.values():
             self._read(view, pane)
@@ -224,17 +217,29 @@ class SketchData(WatchData):
                 seen = group[counts >= view.candidates.floor].tolist()
                 view.seen[pane] = [names[each] for each in seen]
                 view.candidates.note(view.seen[pane])
+            if view.candidates is not None and not view.tended:
+                self._tidy(view, view.candidates, pane)
 
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
+    def _tidy(self, view: View, candidates: Candidates, pane: int) -> None:
+        """Of a watch without a machine names are forgotten as a machine would, and there are never too many."""
+        candidates.tidy(view.arrays.values())
+        if len(candidates) > NAMES:
+            counts = candidates.counts(view.arrays[pane])
+            candidates.keep(counts > np.partition(counts, -NAMES)[-NAMES])
+            view.named = pane + 1
+
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, reach_us: int | None = None) -> None:
+        """History before the start; a watch that came while it was read may want more than there is of it."""
         assert isinstance(deltas, PaneDeltas)
         self.keeper.backfill(self._with_rows(deltas), until_us)
         panes = deltas.sub * self.keeper.sub_us // self._every_us
         words = fingerprints(list(deltas.keys), seed=SEED) if not self._digests else np.zeros(0, dtype=np.uint64)
         values = _numbers(deltas.keys) if self._digests else np.zeros(0)
+        self._know_from(None if reach_us is None else -((reach_us - until_us) // self._every_us))
         for pane in np.unique(panes[panes < until_us // self._every_us]).tolist():
             here = panes == pane
             self._put(pane, deltas.group[here], deltas.sums[here], deltas.rows[here], words, values)
+        self._dirty = True
         for view in self._views.values():
             if view.candidates is not None and view.shape is not None and len(deltas.keys):
                 last, station = until_us // self._every_us - 1, self._stations[view.station]
@@ -244,17 +249,18 @@ class SketchData(WatchData):
                 many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
                 view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
 
+    def _know_from(self, pane: int | None) -> None:
+        """History begins with this pane; None: with the first row."""
+        for at in self._stations:
+            self._stations.begun[at] = pane
+        for view in self._views.values():
+            view.since = pane
+
     def _put(
         self, pane: int, group: IntArray, sums: FloatArray, rows: IntArray, words: WordArray, values: FloatArray
     ) -> None:  # fmt: skip
         """So many rows of each group, into every station; by key the second sum says which have no value."""
-        for station in self._stations.values():
-            if isinstance(station, DigestStation):
-                finite = np.isfinite(values[group])  # what is infinite has no rank that could be told
-                kept, weights = station.digest_of(values[group][finite], rows[finite].astype(np.float64))
-                station.put(pane, kept, weights)
-            elif len(group):
-                station.take_counts(words[group], rows, pane, sums[:, 1] > 0.5)
+        self._stations.put(pane, group, rows, None if self._digests else sums[:, 1], words, values)
 
     def _read(self, view: View, pane: int) -> None:
         station, length = self._stations[view.station], self._length_at(view.plan.window, pane)
@@ -272,12 +278,10 @@ class SketchData(WatchData):
 
     def _length_at(self, window: Window, pane: int) -> int | None:
         if window.kind == "time":
-            return _length(window)
+            return panes_of(window)
         if window.kind != "since":
             return None
-        end = (pane + 1) * self._every_us
-        begin = int(period_start(np.array([end - 1]), window.unit or "day")[0])
-        return max(1, pane + 1 - begin // self._every_us)
+        return pane + 1 - first_pane(pane, self._every_us, window.unit or "day")
 
     def _learn_keys(self) -> None:
         known, keys = len(self._values if self._digests else self._words), self.keeper.keys
@@ -310,52 +314,52 @@ class SketchData(WatchData):
     def _full_after(self, window: Window, since: int) -> int:
         """The first pane whose window lies in the panes from this one on."""
         if window.kind == "time":
-            return since + _length(window) - 1
+            return since + panes_of(window) - 1
         boundary = period_start(np.array([since * self._every_us - 1]), window.unit or "day", next_one=True)
         return int(boundary[0]) // self._every_us
 
     # What is saved
 
     def changes(self) -> list[Change]:
-        """What is to be saved: the stations as they are, and names."""
+        """What is to be saved: the stations that changed, and names."""
         changes = super().changes()
-        if self._fed is None or self._saved_at == self._fed:
-            return changes
-        head = {
-            "fed": self._fed,
-            "stations": [[at, self._begun[at], isinstance(each, DigestStation)] for at, each in self._stations.items()],
-            "names": [
-                [number, _names_of(view)] for number, view in self._views.items() if view.candidates is not None
-            ],
-        }  # fmt: skip
-        changes.append(Change("stations", pack_record(head)))
-        for at, station in self._stations.items():
-            if isinstance(station, DigestStation):
-                changes.append(Change(f"station/{at}", pack(json.dumps(station.state()).encode())))
-            else:
-                changes.append(Change(f"station/{at}", pack(station.sketch.to_bytes())))
-                if station.apart is not None:
-                    changes.append(Change(f"station/{at}/apart", pack(station.apart.to_bytes())))
-        self._saved_at = self._fed
-        return changes
+        if self._dirty:
+            head = {
+                "fed": self._fed,
+                "stations": self._stations.listed(),
+            }
+            self._saves.put("stations", partial(pack_record, head))
+            self._stations.save(self._saves)
+            self._save_names()
+            self._dirty = False
+        return changes + self._saves.changes()
+
+    def _save_names(self) -> None:
+        """Those of watches whose names are not what they were."""
+        for number, view in self._views.items():
+            if view.candidates is not None:
+                keys = view.candidates.keys
+                now = (keys, len(keys), view.candidates.floor, view.named)
+                if view.saved is None or view.saved[0] is not keys or view.saved[1:] != now[1:]:
+                    self._saves.put(f"{_NAMES}{number}", partial(pack_record, _names_of(view)))
+                    view.saved = now
+
+    def saved(self) -> None:
+        """What ``changes`` gave last is on disk."""
+        super().saved()
+        self._saves.saved()
 
     def _restore(self, saved: dict[str, bytes]) -> None:
         super()._restore(saved)
         if "stations" not in saved:
             return
         head = unpack_record("stations", saved["stations"])
-        self._fed = self._saved_at = head["fed"]
-        for at, begun, digests in head["stations"]:
-            state = unpack(f"station/{at}", saved[f"station/{at}"])
-            self._begun[at] = begun
-            if digests:
-                self._stations[at] = DigestStation.of(json.loads(state))
-            else:
-                name, apart = f"station/{at}/apart", None
-                if name in saved:
-                    apart = EcmSketch.from_bytes(unpack(name, saved[name]))
-                self._stations[at] = CellStation.of(EcmSketch.from_bytes(state), apart)
-        self._names = dict(head["names"])
+        self._fed = head["fed"]
+        self._stations.restore(head["stations"], saved, self._saves)
+        self._names = dict(head.get("names", ()))  # where an earlier release had them
+        for key in saved:
+            if key.startswith(_NAMES):
+                self._names[int(key.removeprefix(_NAMES))] = unpack_record(key, saved[key])
         if self._fed is not None:
             self.keeper.settle(self._fed)
 
@@ -366,16 +370,6 @@ def _names_of(view: View) -> dict[str, Any]:
     assert isinstance(view.plan.goal, Frequent)
     most = terms_of(view.plan.goal).most
     return {"keys": view.candidates.keys, "floor": view.candidates.floor, "since": view.named, "most": most}
-
-
-def _length(window: Window) -> int:
-    """Panes of a window of time, or of the longest that a window of another kind can become."""
-    every = int(window.every.duration_us or 1)
-    if window.kind == "time":
-        return -(-int(window.duration_us or 1) // every)
-    if window.kind == "since":
-        return -(-_PERIODS_US.get(window.unit or "day", _DAY_US) // every)
-    return LONGEST
 
 
 def _places(shape: Shape, keys: Sequence[str]) -> IntArray:

@@ -121,8 +121,8 @@ class WatchData:
         self.events += added.rows
         self.late += added.late
 
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, reach_us: int | None = None) -> None:
+        """History before the start, of so much time; None: all there is."""
         self.keeper.backfill(self._with_rows(deltas), until_us)
 
     @property

@@ -139,6 +139,11 @@ class WindowKeeper(ABC):
         """The pane that the watch was started at; None when it has had the table's rows from the first on."""
         return None if self._start_us is None else self._start_us // self.pane_us
 
+    @property
+    def backfilled(self) -> bool:
+        """Did history come before the start?"""
+        return self._backfilled
+
     def number(self, key: str) -> int:
         """The local number of a group, which gets one if it has none."""
         return self._groups.number([key])[0]

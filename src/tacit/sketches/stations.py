@@ -1,26 +1,25 @@
-"""What a site keeps of a stream of keys for its watches, tick by tick: one sketch, or digests of values.
+"""What a site keeps of a stream of keys for its watches, tick by tick: one sketch, or all values.
 
 A tick is a pane, or a microsecond where every event is a step. All that comes in one tick is taken at once, so that
 what is kept follows from the ticks' contents alone, however they were put together.
+Digests of values are in ``digest_stations.py``.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from typing import Any
 
 import numpy as np
 
 from tacit.sketches.ecm import EcmSketch
 from tacit.sketches.hashing import places_of, row_words
 from tacit.sketches.parameters import Shape
-from tacit.sketches.quantiles import digest, ranked
 from tacit.sketches.watching import folded
 from tacit.sketches.window import SlidingWindow
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, WordArray
 
-__all__ = ["CellStation", "DigestStation", "SortedStation"]
+__all__ = ["CellStation", "SortedStation"]
 
 
 class CellStation:
@@ -86,52 +85,6 @@ def _add(sketch: EcmSketch, words: WordArray, counts: IntArray, tick: int) -> No
         counts = np.bincount(where, weights=counts, minlength=len(words)).astype(np.int64)
     if len(words):
         sketch.update_words(words, np.full(len(words), tick, dtype=np.int64), counts)
-
-
-class DigestStation:
-    """Values in one digest per tick; by rows one for each block of rows."""
-
-    def __init__(self, length: int, points: int) -> None:
-        self.length, self.points = length, points
-        self._digests: deque[tuple[int, FloatArray, FloatArray]] = deque()
-
-    def take(self, values: FloatArray, tick: int) -> None:
-        """These values came at this tick."""
-        kept, weights = digest(values, np.ones(len(values)), self.points)
-        self.put(tick, kept, weights)
-
-    def digest_of(self, values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The digest of values with these weights."""
-        return digest(values, weights, self.points)
-
-    def state(self) -> list[Any]:
-        """All that it holds, as plain values."""
-        return [self.length, self.points, [[t, v.tolist(), w.tolist()] for t, v, w in self._digests]]
-
-    @classmethod
-    def of(cls, state: list[Any]) -> DigestStation:
-        """The station whose state this was."""
-        station = cls(int(state[0]), int(state[1]))
-        for tick, values, weights in state[2]:
-            station._digests.append(
-                (int(tick), np.array(values, dtype=np.float64), np.array(weights, dtype=np.float64))
-            )
-        return station
-
-    def put(self, tick: int, values: FloatArray, weights: FloatArray) -> None:
-        """A tick with this digest."""
-        if len(values):
-            self._digests.append((tick, values, weights))
-        while self._digests and self._digests[0][0] <= tick - self.length:
-            self._digests.popleft()
-
-    def array(self, length: int | None, tick: int) -> FloatArray:
-        """The number of rows of the last ``length`` ticks, and then values that stand for them evenly.
-
-        Without rows the values are 0: nothing is said of them.
-        """
-        least = tick - (self.length if length is None else length)
-        return np.nan_to_num(ranked([each[1:] for each in self._digests if least < each[0] <= tick], self.points))
 
 
 class SortedStation:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.vocabulary.arrays import IntArray
 
-__all__ = ["iso_time", "period_start"]
+__all__ = ["first_pane", "iso_time", "period_start"]
 
 DAY_US = 86_400_000_000
 FIXED_UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": DAY_US}
@@ -30,6 +30,15 @@ def period_start(times: IntArray, unit: str, *, next_one: bool = False) -> IntAr
     code = {"month": "M", "year": "Y"}[unit]
     starts = times.astype("datetime64[us]").astype(f"datetime64[{code}]") + step
     return np.asarray(starts.astype("datetime64[us]").astype(np.int64))
+
+
+def first_pane(pane: int, every_us: int, unit: str) -> int:
+    """The pane that a period begins in: the one that this pane, of ``every_us`` each, ends in.
+
+    >>> [first_pane(pane, 5_000_000, "minute") for pane in (11, 12, 13)]
+    [0, 12, 12]
+    """
+    return int(period_start(np.array([(pane + 1) * every_us - 1]), unit)[0]) // every_us
 
 
 def iso_time(time_us: int) -> str:

@@ -32,7 +32,7 @@ def shape_of(goal: SketchGoal) -> Shape:
 
 
 def points_of(goal: Quantile) -> int:
-    """How many values a digest of a quantile's values has: half of epsilon is for the panes, half for the window.
+    """How many values a site's array of a quantile has: half of epsilon is for them, half for what they are read from.
 
     >>> from tacit.functions.goals import Accuracy
     >>> points_of(Quantile(0.5, 0.01, Accuracy(0.01, 0.01)))

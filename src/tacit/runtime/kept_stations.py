@@ -1,0 +1,205 @@
+"""The stations of a live site that its watches on one key read (sketches/stations.py, sketches/digest_stations.py).
+
+Every station has a number. Saved are a list of them, the cells of those into which rows came, and of digests those that
+came or went: of a long window, or of no window at all, a pane changes few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.functions.goals import Quantile, SketchGoal
+from tacit.language.plan import Window
+from tacit.protocols.gauges.making import SEED, points_of
+from tacit.runtime.blobs import Pieces, pack, pack_arrays, unpack, unpack_arrays
+from tacit.sketches.digest_stations import DigestStation, GrowingDigests, Place, SlidingDigests
+from tacit.sketches.ecm import EcmSketch
+from tacit.sketches.parameters import Shape
+from tacit.sketches.quantiles import Digest
+from tacit.sketches.stations import CellStation
+from tacit.sketches.window import LONGEST, SlidingWindow
+from tacit.vocabulary import FloatArray, IntArray, WordArray
+from tacit.vocabulary.calendar import DAY_US, first_pane
+
+__all__ = ["KeptStations", "panes_of"]
+
+_PERIODS_US = {"week": 7 * DAY_US, "month": 31 * DAY_US, "year": 366 * DAY_US}
+
+
+class KeptStations:
+    """Stations by their numbers, and what of them is not saved yet."""
+
+    def __init__(self) -> None:
+        self.begun: dict[int, int | None] = {}  # by station: the first pane that it has; None: from the first row on
+        self._stations: dict[int, CellStation | DigestStation] = {}
+        self._kinds: dict[int, list[Any]] = {}  # of digests: how many points, and which windows
+        self._fresh: set[int] = set()  # with cells that are not saved
+        self._names: dict[int, set[str]] = {}  # of the pieces that a station is saved in
+
+    def __getitem__(self, number: int) -> CellStation | DigestStation:
+        return self._stations[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._stations)
+
+    def __len__(self) -> int:
+        return len(self._stations)
+
+    def serving(self, goal: SketchGoal, shape: Shape | None, window: Window) -> int | None:
+        """A station that has all that a watch needs."""
+        return next((number for number in self if self._serves(number, goal, shape, window)), None)
+
+    def _serves(self, number: int, goal: SketchGoal, shape: Shape | None, window: Window) -> bool:
+        station = self._stations[number]
+        if isinstance(station, DigestStation):
+            if not isinstance(goal, Quantile):
+                return False
+            if window.kind == "time" and isinstance(station, SlidingDigests):
+                return station.points == points_of(goal) and station.length >= panes_of(window)
+            return self._kinds[number] == _kind(goal, window)
+        own = station.shape
+        assert shape is not None
+        wide = own.depth >= shape.depth and own.width >= shape.width and own.width % shape.width == 0
+        long = station.window.length >= panes_of(window)
+        return wide and own.epsilon_window <= shape.epsilon_window and long
+
+    def add(
+        self, goal: SketchGoal, shapes: Sequence[Shape], windows: Sequence[Window], begun: int | None
+    ) -> int:  # fmt: skip
+        """A station for the strictest of these accuracies and the longest of these windows; of digests for the first.
+
+        Its rows are those from pane ``begun`` on.
+        """
+        number = max(self, default=-1) + 1
+        if isinstance(goal, Quantile):
+            self._kinds[number] = _kind(goal, windows[0])
+            self._stations[number] = _digests(self._kinds[number])
+        else:
+            strictest = Shape(
+                min(each.epsilon_cells for each in shapes), min(each.epsilon_window for each in shapes),
+                min(each.delta_cells for each in shapes), 0.0,
+            )  # fmt: skip
+            longest = max(panes_of(window) for window in windows)
+            self._stations[number] = CellStation(SlidingWindow(longest), strictest, seed=SEED)
+            self._fresh.add(number)
+        self.begun[number] = begun
+        return number
+
+    def put(
+        self, pane: int, group: IntArray, rows: IntArray, apart: FloatArray | None, words: WordArray, values: FloatArray
+    ) -> None:  # fmt: skip
+        """So many rows of each group are in this pane; ``apart`` is above 0 for those without a value."""
+        for number, station in self._stations.items():
+            if isinstance(station, DigestStation):
+                finite = np.isfinite(values[group])  # what is infinite has no rank that could be told
+                station.take_counts(values[group][finite], rows[finite].astype(np.float64), pane)
+            elif len(group):
+                assert apart is not None
+                station.take_counts(words[group], rows, pane, apart > 0.5)
+                self._fresh.add(number)
+
+    def keep_only(self, numbers: Collection[int], pieces: Pieces) -> bool:
+        """The others go, and what was saved of them; were there any?"""
+        gone = [number for number in self if number not in numbers]
+        for number in gone:
+            del self._stations[number], self.begun[number]
+            self._kinds.pop(number, None)
+            self._fresh.discard(number)
+            for name in self._names.pop(number, ()):
+                pieces.delete(name)
+        return bool(gone)
+
+    def listed(self) -> list[Any]:
+        """Which stations there are, for ``restore``."""
+        return [[number, self.begun[number], self._kinds.get(number)] for number in self]
+
+    def save(self, pieces: Pieces) -> None:
+        """Hand over what is not saved yet."""
+        for number, station in self._stations.items():
+            names = self._names.setdefault(number, set())
+            if isinstance(station, DigestStation):
+                for place, made in station.changes().items():
+                    name = _name(number, place)
+                    if made is None:
+                        names.discard(name)
+                        pieces.delete(name)
+                    else:
+                        names.add(name)
+                        pieces.put(name, partial(pack_arrays, (), np.stack(made, axis=1)))
+            elif number in self._fresh:
+                for name, sketch in ((f"station/{number}", station.sketch), (_apart(number), station.apart)):
+                    if sketch is not None:
+                        names.add(name)
+                        pieces.put(name, partial(_packed, sketch))
+        self._fresh.clear()
+
+    def restore(self, listed: Sequence[Any], saved: dict[str, bytes], pieces: Pieces) -> None:
+        """What was saved; digests of an earlier release begin anew."""
+        found: dict[int, set[str]] = {}
+        for name in saved:
+            if name.startswith("station/"):
+                found.setdefault(int(name.split("/")[1]), set()).add(name)
+        for number, begun, kind in listed:
+            names = found.get(number, set())
+            if isinstance(kind, list):
+                station = _digests(kind)
+                station.restore(dict(_restored(name, saved[name]) for name in names))
+                self._kinds[number], self._stations[number] = kind, station
+            elif not kind and f"station/{number}" in names:
+                one, other = (
+                    EcmSketch.from_bytes(unpack(name, saved[name])) if name in names else None
+                    for name in (f"station/{number}", _apart(number))
+                )
+                assert one is not None
+                self._stations[number] = CellStation.of(one, other)
+            else:
+                continue
+            self.begun[number], self._names[number] = begun, found.pop(number, set())
+        for name in (each for names in found.values() for each in names):
+            pieces.delete(name)
+
+
+def panes_of(window: Window) -> int:
+    """Panes of a window of time, or of the longest that a window of another kind can become."""
+    every = int(window.every.duration_us or 1)
+    if window.kind == "time":
+        return -(-int(window.duration_us or 1) // every)
+    if window.kind == "since":
+        return -(-_PERIODS_US.get(window.unit or "day", DAY_US) // every)
+    return LONGEST
+
+
+def _kind(goal: Quantile, window: Window) -> list[Any]:
+    points, every = points_of(goal), int(window.every.duration_us or 1)
+    if window.kind == "time":
+        return [points, "time", panes_of(window)]
+    return [points, "since", every, window.unit or "day"] if window.kind == "since" else [points, "all"]
+
+
+def _digests(kind: list[Any]) -> DigestStation:
+    points, name, *more = kind
+    if name == "time":
+        return SlidingDigests(more[0], points)
+    return GrowingDigests(points, partial(first_pane, every_us=more[0], unit=more[1]) if name == "since" else None)
+
+
+def _name(number: int, place: Place) -> str:
+    return f"station/{number}/{place[0]}/{place[1]}"
+
+
+def _apart(number: int) -> str:
+    return f"station/{number}/apart"
+
+
+def _packed(sketch: EcmSketch) -> bytes:
+    return pack(sketch.to_bytes())
+
+
+def _restored(name: str, blob: bytes) -> tuple[Place, Digest]:
+    _, level, number = name.rsplit("/", 2)
+    table = unpack_arrays(name, blob, 0, 2)[1]
+    return (int(level), int(number)), (table[:, 0].copy(), table[:, 1].copy())

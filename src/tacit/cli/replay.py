@@ -67,7 +67,9 @@ def _replay(
     protocol: str = typer.Option(
         "auto", help="auto: the cheaper of coordinator and recentre; or broadcast. Rankings: topico, gossip."
     ),
-    zone: str = typer.Option("auto", help="auto: the best of ball, halfspace, region and curvature. Self-joins: norms."),
+    zone: str = typer.Option(
+        "auto", help="auto: the best of ball, halfspace, region and curvature. Self-joins: norms."
+    ),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy."),
     verify: bool = typer.Option(False, "--verify", help="Let an omniscient observer judge every answer."),

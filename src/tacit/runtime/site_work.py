@@ -39,6 +39,7 @@ class Work:
     drawn: tuple[float | None, ...] = ()
     sample: tuple[int, SampleRows] | None = None
     history: PaneDeltas | None = None
+    history_from: int = 0
     begins: bool = False
     start_us: int | None = None
     problem: InputError | None = None
@@ -70,7 +71,7 @@ class Work:
             if self.start_us is not None:
                 data.keeper.start(self.start_us)
                 if self.history is not None:
-                    data.backfill(self.history, self.start_us)
+                    data.backfill(self.history, self.start_us, self.history_from)
         if self.drawn:
             data.draw(self.drawn)
         if self.sample is not None:
@@ -131,7 +132,8 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
         assert table.history is not None
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
         with _told_by(work):
-            before = table.history(work.start_us - int(work.data.history_us or work.start_us), work.start_us)
+            work.history_from = work.start_us - int(work.data.history_us or work.start_us)
+            before = table.history(work.history_from, work.start_us)
             if before is None:  # nothing has been put there yet
                 continue
             if not work.drawn and None in work.data.centres:

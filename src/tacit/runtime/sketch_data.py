@@ -225,10 +225,11 @@ class SketchData(WatchData):
                 view.seen[pane] = [names[each] for each in seen]
                 view.candidates.note(view.seen[pane])
 
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, from_us: int = 0) -> None:
+        """History before the start; with it the stations are as of the pane before, for whoever comes from now on."""
         assert isinstance(deltas, PaneDeltas)
         self.keeper.backfill(self._with_rows(deltas), until_us)
+        self._fed = until_us // self._every_us - 1
         panes = deltas.sub * self.keeper.sub_us // self._every_us
         words = fingerprints(list(deltas.keys), seed=SEED) if not self._digests else np.zeros(0, dtype=np.uint64)
         values = _numbers(deltas.keys) if self._digests else np.zeros(0)
@@ -243,6 +244,16 @@ class SketchData(WatchData):
                 cells = station.cells(view.shape.depth, view.shape.width, length, last, apart=True)
                 many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
                 view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
+        self._cut_short(from_us, until_us)
+
+    def _cut_short(self, from_us: int, until_us: int) -> None:
+        """Of a watch that came while history was read, and is longer than what was read, the window is not full."""
+        for at, station in self._stations.items():
+            length = station.length if isinstance(station, DigestStation) else station.window.length
+            if from_us > 0 and length * self._every_us > until_us - from_us:
+                self._begun[at] = until_us // self._every_us
+        for view in self._views.values():
+            view.since = self._begun[view.station]
 
     def _put(
         self, pane: int, group: IntArray, sums: FloatArray, rows: IntArray, words: WordArray, values: FloatArray
@@ -334,8 +345,8 @@ class SketchData(WatchData):
                 changes.append(Change(f"station/{at}", pack(json.dumps(station.state()).encode())))
             else:
                 changes.append(Change(f"station/{at}", pack(station.sketch.to_bytes())))
-                if station.apart is not None:
-                    changes.append(Change(f"station/{at}/apart", pack(station.apart.to_bytes())))
+                apart = None if station.apart is None else pack(station.apart.to_bytes())
+                changes.append(Change(f"station/{at}/apart", apart))  # None: it may be that of one that is gone
         self._saved_at = self._fed
         return changes
 

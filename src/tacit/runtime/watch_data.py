@@ -121,8 +121,8 @@ class WatchData:
         self.events += added.rows
         self.late += added.late
 
-    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int) -> None:
-        """History before the start."""
+    def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, from_us: int = 0) -> None:
+        """History before the start, which was read from ``from_us`` on."""
         self.keeper.backfill(self._with_rows(deltas), until_us)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,49 @@ def test_a_threshold_far_below_what_names_were_kept_for_is_not_valid_before_the_
     assert live.states(2) == {"filling"}
     live.rows(sentence, [(60 * 121, "z")], 60 * 122)
     assert live.states(2) == {"filling", "valid"}
+
+
+def test_a_threshold_that_is_lowered_again_and_again_is_kept(tmp_path: Path):
+    """Each time to more than an eighth; what names are kept from must not be more than there is to divide."""
+    live = Told(tmp_path, SITES, "d", {"k": "string"})
+    sentence = FREQUENT.format("WINDOW LAST 60 SECONDS EVERY 5 SECONDS").replace("> 100", "> 8000")
+    live.ask(sentence)
+    second = 0
+    for threshold in (8000, 1100, 150, 20, 3):
+        live.ask(f"ALTER WATCH w SET THRESHOLD {threshold}")
+        for _ in range(5):
+            live.rows(sentence, [(second, "x")] * 20 + [(second, "y")], second + 5)
+            second += 5
+    for _ in range(12):
+        live.rows(sentence, [(second, "x")] * 20 + [(second, "y")], second + 5)
+        second += 5
+    watch = live.coordinator.find("w")
+    assert watch.shown_state == "valid"
+    assert set(watch.said[""]) == {'["x"]', '["y"]'}
+
+
+def test_names_are_not_those_of_another_watch_that_had_the_number(tmp_path: Path):
+    """The coordinator was reset, and the sites started again: in its short window the key never had many rows."""
+    live = Told(tmp_path, ("s0",), "d", {"k": "string"})
+    short, long = (f"WINDOW LAST {length} SECONDS EVERY 5 SECONDS" for length in (10, 6000))
+    first = SQUARES.format("a", long, 0.02)
+    live.ask(first)
+    live.ask(FREQUENT.format(short).replace("> 100", "> 4096"))
+    for second in range(0, 6000, 200):
+        live.rows(first, [(each, "slow") for each in range(second, second + 200, 5)], second + 200)
+    live.store.close()
+    shutil.rmtree(tmp_path / "coordinator")
+    live.numbers.clear()
+    live.to_coordinator.clear()
+    live.agents.pop("s0").store.close()
+    live.start_coordinator()
+    live.start_site("s0")
+    live.ask(first)
+    live.ask(FREQUENT.format(long).replace("> 100", "> 600"))
+    for second in (6000, 6005, 6010, 6015):
+        live.rows(first, [(second, "x")], second + 5)
+    assert live.coordinator.find("a").shown_state == "valid"
+    assert live.states(2) == {"filling"}
 
 
 def test_a_stricter_watch_that_comes_within_a_period_is_filling_until_the_next(tmp_path: Path):

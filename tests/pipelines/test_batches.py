@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from tacit.language import parse_watch
 from tacit.language.plan import ByKey, ByMember
+from tacit.language.recorded import live_plan
 from tacit.pipelines.batches import SparkBatch
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.errors import DataError, SentenceError
@@ -226,3 +230,34 @@ def test_times_that_cannot_be_read_are_told_and_not_counted(spark: SparkSession)
     assert (deltas.sub.tolist(), deltas.rows.tolist()) == ([1577836800], [1])
     assert (batch.rows, batch.no_time, batch.max_time) == (3, 2, 1577836800 * SECOND)
     assert "'soon' (1 such value)" in str(batch.time_problem)
+
+
+def test_rows_without_a_value_are_told_alike_for_every_watch_on_a_key(spark: SparkSession) -> None:
+    """Whichever watch comes first: one sketch serves frequent keys and self-joins, also on keys that are no numbers."""
+    schema = (
+        "time TIMESTAMP, s STRING, x DOUBLE, f FLOAT, n DECIMAL(9, 2), b BOOLEAN, d DATE, o BINARY, r STRUCT<x: FLOAT>"
+    )
+    day, time = date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        (time, "NaN", math.nan, math.nan, Decimal(0), False, day, b"NaN", (math.nan,)),
+        (time, "null", -0.0, 2.5, Decimal(1), True, day, b"", (1.0,)),
+        (time, *[None] * 8),
+    ]
+    batch = SparkBatch(spark.createDataFrame(rows, schema), "time")
+    keys = ("s", "x", "f", "n", "b", "d", "o", "r.x", "x + 1", "d + 1", "time - d", "x > 1")
+    window = "FROM t WINDOW LAST 9 SECONDS EVERY 1 SECOND"
+    often = [parse_watch(f"CREATE WATCH w AS SELECT {key} {window} GROUP BY {key} HAVING COUNT(*) > 1") for key in keys]
+    joins = [
+        parse_watch(f"CREATE WATCH w AS SELECT SELF_JOIN_SIZE({key}) AS j {window} TRACK j WITHIN 5 PERCENT")
+        for key in keys
+    ]
+    plans = [live_plan(plan) for plan in (*often, *joins)]
+    found = batch.pane_outcomes([(plan, (), SECOND) for plan in plans])
+    for key, one, other in zip(keys, found, found[len(keys) :], strict=False):
+        assert isinstance(one, PaneDeltas), key
+        same(one, other)
+        without = {one.keys[group] for group, sums in zip(one.group, one.sums, strict=True) if sums[1] > 0.5}
+        floating = key in ("x", "f", "r.x", "x + 1")
+        assert without == ({"[null]", '["NaN"]'} if floating else {"[null]"}), key
+        assert one.sums[:, 1].sum() == (2.0 if floating else 1.0)
+    batch.close()

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.functions.goals import Accuracy, InnerProduct, Quantile, SelfJoin, SketchGoal
 from tacit.language.accuracy import read_accuracy
-from tacit.language.aggregates import missing_text
+from tacit.language.aggregates import missing_text, no_value_text
 from tacit.language.clauses import Sentence
 from tacit.language.dialect import quoted
 from tacit.language.lowering import Lowering
@@ -246,7 +246,9 @@ class SketchReader:
             )
         table = self.tables[0] if len(self.tables) == 1 else _of(self.tables, named[0])
         alias = table.alias.casefold()
-        return alias, SketchKey(table.name, row.present, self.wheres[alias], missing_text(row, row.present))
+        # Keys are told apart, not computed with: one that is a sum may be a date, which is no number.
+        missing = missing_text(row, row.present) if role == "number" else no_value_text(row.present)
+        return alias, SketchKey(table.name, row.present, self.wheres[alias], missing)
 
 
 def _calls(tree: exp.Expr) -> list[exp.Anonymous]:

@@ -26,7 +26,7 @@ from tacit.functions.goals import Frequent, Quantile, SketchGoal
 from tacit.language.plan import Every, WatchPlan, Window
 from tacit.language.recorded import live_plan
 from tacit.protocols.frequent.candidates import Candidates
-from tacit.protocols.frequent.shares import FLOOR
+from tacit.protocols.frequent.shares import HIGHEST
 from tacit.protocols.gauges.making import SEED, points_of, shape_of, terms_of
 from tacit.runtime.blobs import Change, Pieces, pack_record, unpack_record
 from tacit.runtime.kept_stations import KeptStations, panes_of
@@ -48,6 +48,7 @@ ARRAYS = 1_000
 NAMES = 1 << 20
 """So many names are kept for a watch on frequent keys that is paused or has not begun."""
 _NAMES = "names/"
+_LOWERED = 8.0  # to a so manieth a threshold may be lowered before names of keys are missing
 
 
 class _Panes(PaneKeeper):
@@ -171,7 +172,8 @@ class SketchData(WatchData):
     def _candidates(self, number: int, goal: Frequent, view: View, was: int | None) -> Candidates:
         """The names that were saved, or that it had before, if they are of use to the watch as it is now.
 
-        Floors sum to about a ``FLOOR``-th of what they were made for; half of what there is now leaves room for shares.
+        A floor may be that of a threshold of up to eight times as much, however often it was altered: floors that are
+        a 128th at most leave room for shares.
         """
         assert view.shape is not None
         terms, saved = terms_of(goal), self._names.pop(number, None)
@@ -179,7 +181,9 @@ class SketchData(WatchData):
         if saved is None and before is not None and before.station == view.station:
             saved = _names_of(before)
         candidates = Candidates(partial(_places, view.shape), terms.most)
-        if saved is not None and saved["most"] <= terms.most * FLOOR / 2:
+        if saved is not None and saved.get("window") != _span(view.plan.window):
+            saved = None  # of another watch, which had the number or the name before
+        if saved is not None and saved["floor"] <= terms.most / HIGHEST * _LOWERED:
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
             view.named = saved["since"]
@@ -365,11 +369,14 @@ class SketchData(WatchData):
 
 
 def _names_of(view: View) -> dict[str, Any]:
-    """The names of a view's candidates, and what they were kept for."""
+    """The names of a view's candidates, the floor that they were kept from, and in which window."""
     assert view.candidates is not None
-    assert isinstance(view.plan.goal, Frequent)
-    most = terms_of(view.plan.goal).most
-    return {"keys": view.candidates.keys, "floor": view.candidates.floor, "since": view.named, "most": most}
+    candidates, window = view.candidates, view.plan.window
+    return {"keys": candidates.keys, "floor": candidates.floor, "since": view.named, "window": _span(window)}
+
+
+def _span(window: Window) -> list[Any]:
+    return [window.kind, window.duration_us, window.unit]
 
 
 def _places(shape: Shape, keys: Sequence[str]) -> IntArray:

@@ -206,3 +206,10 @@ def test_after_crashes_every_answer_is_right(goal: str, seed: int, tmp_path: Pat
     assert story.wrong() == []
     ids = [alert["id"] for alert in story.live.alerts]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_sites_that_are_killed_find_a_pane_that_all_know(seed: int, tmp_path: Path) -> None:
+    """Thousands of panes of a recording: who is killed knows its last one only, and may be far ahead of others."""
+    story = Story(seed, tmp_path, "frequent", crashes=True, seconds=12_000, rows=4_000)
+    assert story.wrong() == []

@@ -51,3 +51,11 @@ def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
         (keeper(0, 3), [claim], LEAP + 4),
     ):
         assert paced(holder, machines, (reached + 1) * SECOND, KEPT) == ((reached + 1) * SECOND, False)  # type: ignore[arg-type]
+
+
+def test_a_site_with_sketches_goes_as_far_as_another_one() -> None:
+    claim = SimpleNamespace(silent=-1, settled=-1)
+    for elsewhere, last in ((None, AHEAD - 1), (300, 300), (10, AHEAD - 1), (9_000, KEPT // 2 - 1)):
+        reached = None if elsewhere is None else (elsewhere + 1) * SECOND
+        until, _ = paced(keeper(0, 3), [claim], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
+        assert until // SECOND - 1 == last

@@ -22,11 +22,17 @@ LEAP = 1_000_000
 
 
 def paced(
-    keeper: WindowKeeper, machines: Sequence[Claimant[Any] | None], reached_us: int, kept: int
+    keeper: WindowKeeper,
+    machines: Sequence[Claimant[Any] | None],
+    reached_us: int,
+    kept: int,
+    elsewhere_us: int | None = None,
 ) -> tuple[int, bool]:
     """The watermark for now, and whether it holds panes back; ``kept`` are the panes that nobody settled.
 
-    ``machines`` are those of the watches on these windows; None is a watch that has not begun.
+    ``machines`` are those of the watches on these windows; None is a watch that has not begun. With ``elsewhere_us``
+    one goes as far as another site has: of sketches a site that was killed knows its last pane only, which may be ahead
+    of what all others have closed, and then no nearer pane is known to all.
     """
     first = keeper.first if keeper.closed is None else keeper.begin
     reached = reached_us // keeper.pane_us - 1
@@ -38,6 +44,7 @@ def paced(
         if machine is None:
             last = min(last, first + AHEAD)
         else:
-            last = min(last, machine.silent + AHEAD, machine.settled + kept // 2)
+            followed = closed if elsewhere_us is None else elsewhere_us // keeper.pane_us - 1
+            last = min(last, max(machine.silent + AHEAD, followed), machine.settled + kept // 2)
     last = max(last, closed)
     return (reached_us, False) if last >= reached else ((last + 1) * keeper.pane_us, True)

@@ -24,6 +24,7 @@ from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
+from tacit.runtime.sketch_data import ARRAYS, SketchData
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary import DataError
@@ -308,7 +309,8 @@ class SiteAgent:
             before = data.keeper.closed
             until = reached
             if table.clock.mode == "event":
-                until, data.held = paced(data.keeper, self._book.machines(data), reached, HISTORY)
+                kept, elsewhere = (ARRAYS, table.elsewhere_us) if isinstance(data, SketchData) else (HISTORY, None)
+                until, data.held = paced(data.keeper, self._book.machines(data), reached, kept, elsewhere)
             closing = data.keeper.close_through(self._book.abreast_us(data, until))
             for pane in data.to_close(closing, HISTORY):
                 data.close(pane)

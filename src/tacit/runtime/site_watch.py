@@ -108,7 +108,7 @@ class SiteWatch:
         install, keeper = self.install, self.data.keeper
         if install.measure is None or install.begin is None or install.paused:
             return
-        begin = install.begin if self.settled is None else max(install.begin, self.settled)
+        begin = known = install.begin if self.settled is None else max(install.begin, self.settled)
         for each in (data.keeper for data in self.kept):
             if each.started_at is not None:
                 begin = max(begin, each.started_at)
@@ -118,6 +118,8 @@ class SiteWatch:
         self.repeats.forget()
         if isinstance(self.data, SketchData):
             self.machine = self._sketch_machine(site, self.data, begin, session - 1)
+            # Panes that it has lost are not settled by that: how far it may go on depends on it (pacing.py).
+            self.machine.settled = self.machine.silent = known - 1
             return
         if self.data.steps is not None:
             self.feed = RankFeed(self.plan, keeper, self.data.steps)

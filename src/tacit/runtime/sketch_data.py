@@ -43,8 +43,9 @@ from tacit.wire.control import Counts
 
 __all__ = ["ARRAYS", "SketchData", "View"]
 
-ARRAYS = 1_000
-"""Of so many panes that nobody settled a site keeps its arrays."""
+ARRAYS = 1_100
+"""Of so many panes that nobody settled a site keeps its arrays: twice what the fastest may be ahead (pacing.py), and
+that is more than twice ``AHEAD`` and less than ``backlog_panes``."""
 NAMES = 1 << 20
 """So many names are kept for a watch on frequent keys that is paused or has not begun."""
 _NAMES = "names/"

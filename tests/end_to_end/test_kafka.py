@@ -1,4 +1,4 @@
-"""A live table over a real Kafka topic."""
+"""A live table over a real Kafka topic; test_live_kafka.py has a whole site on one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.kafka import connector_jars
 from tests.end_to_end.programs import processes_of, run_program
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kafka")]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.xdist_group("kafka")]
 
 PROGRAM = """
 import json, os, time

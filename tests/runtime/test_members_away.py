@@ -69,7 +69,7 @@ def story(seed: int, folder: Path) -> tuple[Verdict, list[str]]:
     return verdict, states
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(14))
 def test_no_valid_answer_is_wrong(seed: int, tmp_path: Path) -> None:
     verdict, _ = story(seed, tmp_path)
     assert verdict.panes > 0

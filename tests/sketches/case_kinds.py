@@ -7,6 +7,7 @@ sees. Time 0 is before all arrivals, and by rows the number of a row is its time
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ Arrival = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(ABC):
     """What all cases have; each kind below fills in the rest."""
 
     name: str
@@ -48,17 +49,17 @@ class Case:
         self.feed(sketch, stream)
         return sketch
 
+    @abstractmethod
     def feed(self, sketch: Any, stream: list[Arrival]) -> None:
         """All at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def feed_slowly(self, sketch: Any, stream: list[Arrival]) -> None:
         """One by one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def questions(self) -> list[tuple[Any, ...]]:
         """What is asked: arguments of ``estimate``."""
-        raise NotImplementedError
 
     def wrong(self) -> list[Any]:
         """Arrivals that it refuses."""
@@ -80,13 +81,13 @@ class Case:
         """Arrivals at what is no time."""
         return []
 
+    @abstractmethod
     def truth(self, stream: list[Arrival], question: tuple[Any, ...]) -> float:
         """The right answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def allowed(self, stream: list[Arrival], question: tuple[Any, ...], levels: int) -> float:
         """By how much an answer may be off after so many levels of merging, except with probability delta."""
-        raise NotImplementedError
 
     def ask(self, sketch: Any, question: tuple[Any, ...], **at: int) -> float:
         """What it answers; a window also for a later time."""

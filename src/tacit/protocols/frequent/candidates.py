@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tacit.protocols.frequent.shares import FLOOR, HIGHEST, UNTOLD
+from tacit.protocols.frequent.shares import UNTOLD, floor_of
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 
 __all__ = ["Candidates"]
@@ -27,7 +27,7 @@ class Candidates:
 
     def __init__(self, places: Callable[[Sequence[str]], IntArray], most: float) -> None:
         self._places_of = places
-        self.floor, self._highest = most / UNTOLD, most / HIGHEST
+        self.floor, self._most = most / UNTOLD, most
         self.default = np.inf
         self.keys: list[str] = []
         self._at: dict[str, int] = {}
@@ -83,7 +83,7 @@ class Candidates:
         Below 0: the coordinator does not know it any more, and will ask all anew.
         """
         self.default = max(0.0, default)
-        self.floor = max(self.floor, min(default / FLOOR, self._highest))
+        self.floor = max(self.floor, floor_of(default, self._most))
 
     @property
     def short(self) -> bool:

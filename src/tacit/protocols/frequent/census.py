@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.frequent.shares import FLOOR, HIGHEST, OTHERS, Terms, above, below, defaults
+from tacit.protocols.frequent.shares import OTHERS, Terms, above, below, defaults, floor_of
 from tacit.protocols.messages import Message
 from tacit.protocols.resolver import ListResolver
 from tacit.protocols.topk.messages import ALL, Challenge, Flag, Inquiry, Ranked, Ranking, Showing, Shown, Sought
@@ -199,7 +199,7 @@ class Census(ListResolver):
         self.default[:] = np.nan
         self.default[members] = defaults(floors, self.terms.most)
         for site in members.tolist():
-            floor = min(float(self.default[site]) / FLOOR, self.terms.most / HIGHEST)
+            floor = floor_of(float(self.default[site]), self.terms.most)
             self._floors[site] = max(self._floors.get(site, 0.0), floor)
 
     def _decide(self, key: str) -> Iterable[int]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacit.vocabulary import FloatArray, ProtocolError
 
-__all__ = ["CAUTION", "FLOOR", "HIGHEST", "OTHERS", "UNTOLD", "Terms", "above", "below", "defaults"]
+__all__ = ["CAUTION", "FLOOR", "HIGHEST", "OTHERS", "UNTOLD", "Terms", "above", "below", "defaults", "floor_of"]
 
 CAUTION = 1e-9
 """Of what is free so much stays free, so that the rounding of sums cannot make a wrong answer valid."""
@@ -50,6 +50,15 @@ class Terms:
     def least(self) -> float:
         """What the allowances of a key inside must sum to."""
         return self.threshold - self.margin
+
+
+def floor_of(default: float, most: float) -> float:
+    """From which count on a site with this default allowance remembers keys, of which all sites may have the most.
+
+    >>> floor_of(64.0, 8192.0), floor_of(8192.0, 8192.0)
+    (4.0, 8.0)
+    """
+    return min(default / FLOOR, most / HIGHEST)
 
 
 def above(counts: FloatArray, budget: float) -> FloatArray:

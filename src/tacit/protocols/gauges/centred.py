@@ -27,7 +27,7 @@ import numpy as np
 
 from tacit.vocabulary import FloatArray
 
-__all__ = ["SHARE", "centred", "chance"]
+__all__ = ["SHARE", "CentredRows", "centred", "chance"]
 
 SHARE = 1 / 16
 """Of what cells have by chance so much is in the tolerance."""
@@ -50,3 +50,19 @@ def chance(width: int, window: float) -> float:
     (0.015625, 0.0128)
     """
     return SHARE * ((1.0 - window) / (1.0 + window)) ** 2 / width
+
+
+class CentredRows:
+    """What gauges of centred rows have in common; theirs are the width, and the error of window counters."""
+
+    __slots__ = ()
+    width: int
+    window: float
+
+    @property
+    def _share(self) -> float:
+        return (self.width - 1) / self.width
+
+    @property
+    def _chance(self) -> float:
+        return chance(self.width, self.window)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.gauges.centred import centred, chance
+from tacit.protocols.gauges.centred import CentredRows, centred
 from tacit.protocols.gauges.gauge import CAUTION, Bearing
 from tacit.vocabulary import FloatArray, OptionError
 
@@ -29,7 +29,7 @@ __all__ = ["InnerProductGauge"]
 
 
 @dataclass(frozen=True, slots=True)
-class InnerProductGauge:
+class InnerProductGauge(CentredRows):
     """Gauges of an inner product; an array holds the cells of the first stream, then those of the second."""
 
     depth: int
@@ -100,14 +100,6 @@ class InnerProductGauge:
         above = (1.0 / self._share - self.within) * (along[row] + across[row])
         below = (1.0 / self._share + self.within) * (across - along)
         return np.append(above, below) - self.within * self._chance * sums
-
-    @property
-    def _share(self) -> float:
-        return (self.width - 1) / self.width
-
-    @property
-    def _chance(self) -> float:
-        return chance(self.width, self.window)
 
     def _products(self, array: FloatArray) -> FloatArray:
         one, two = centred(self._both(array))

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.protocols.gauges.centred import centred, chance
+from tacit.protocols.gauges.centred import CentredRows, centred
 from tacit.protocols.gauges.gauge import CAUTION, Bearing
 from tacit.vocabulary import FloatArray, OptionError
 
@@ -114,7 +114,7 @@ class SelfJoinNorms(_SelfJoin):
         return np.append(bearing.numbers @ above, below)
 
 
-class SelfJoinProducts(_SelfJoin):
+class SelfJoinProducts(_SelfJoin, CentredRows):
     """Gauges by products with the mean of all arrays."""
 
     __slots__ = ()
@@ -161,14 +161,6 @@ class SelfJoinProducts(_SelfJoin):
         more = 2.0 * self.within * self._chance * self._sum(mean) * self._sum(change)
         above = (1.0 / self._share - self.within) * (along[row] + (moved[row] * moved[row]).sum())
         return np.append(above, -(1.0 / self._share + self.within) * along) - more
-
-    @property
-    def _share(self) -> float:
-        return (self.width - 1) / self.width
-
-    @property
-    def _chance(self) -> float:
-        return chance(self.width, self.window)
 
     def _squares(self, array: FloatArray) -> FloatArray:
         rows = centred(self._rows(array))

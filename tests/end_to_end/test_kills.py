@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,16 +136,23 @@ class Story:
         self.proxies[name].cut()
         until(lambda: not self.system.is_online(name), story=self._story)
         if self.lease < 10:
-            until(lambda: self._is_stale(name), story=self._story)
+            self._wait_for_stale_answers(name)
         else:
             moment = self.feeder.steps + 4
             until(lambda: self.feeder.steps >= moment)
         self.proxies[name].mend()
         until(lambda: self.system.is_online(name), story=self._story)
 
-    def _is_stale(self, name: str) -> bool:
-        watches = self.system.watches().values()
-        return any(each["site"] == name for watch in watches for each in watch["stale"])
+    def _wait_for_stale_answers(self, name: str) -> None:
+        """Every watch counts the site as stale, and then answers a pane without it."""
+
+        def lacking() -> dict[str, int]:
+            watches = self.system.watches()
+            panes = {watch: said["pane"] for watch, said in watches.items() if _lacks(said, name)}
+            return panes if len(panes) == MANY else {}
+
+        first = until(lacking, story=self._story)
+        until(lambda: (now := lacking()) and all(now[watch] > first[watch] for watch in first), story=self._story)
 
     def _valid_again(self, kind: str) -> None:
         """All is valid, as of a later pane than when everybody was ready."""
@@ -173,6 +181,10 @@ class Story:
         said = [(watch["watch"], watch["state"], watch["pane"], watch["stale"]) for watch in watches]
         logs = [f"--- {name}\n{self.system.log(name)[-1500:]}" for name in (*SITES, "coordinator")]
         return f"{said} at step {self.feeder.steps}\n" + "\n".join(logs)
+
+
+def _lacks(watch: dict[str, Any], name: str) -> bool:
+    return any(each["site"] == name for each in watch["stale"])
 
 
 def _runs(process: int) -> bool:

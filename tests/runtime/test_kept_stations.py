@@ -13,6 +13,7 @@ from tacit.runtime.sketch_data import SketchData
 
 QUANTILE = "CREATE WATCH w AS SELECT QUANTILE(x, 0.5) AS q FROM d {} TRACK q WITHIN 5 PERCENT SKETCH EPSILON 0.2"
 SQUARES = "CREATE WATCH w AS SELECT SELF_JOIN_SIZE(k) AS f FROM d {} TRACK f WITHIN 10 PERCENT SKETCH EPSILON 0.3"
+PANE = 60_000_000
 WINDOWS = ("", "WINDOW SINCE START OF HOUR EVERY 1 MINUTE", "WINDOW LAST 5 HOURS EVERY 1 MINUTE")
 
 
@@ -33,7 +34,7 @@ class Disk:
 
 
 def kept(sentence: str) -> tuple[KeptStations, int]:
-    plan, stations = parse_watch(sentence), KeptStations()
+    plan, stations = parse_watch(sentence), KeptStations(PANE)
     shapes = [] if "QUANTILE" in sentence else [shape_of(plan.goal)]
     return stations, stations.add(plan.goal, shapes, [plan.window], None)
 
@@ -57,7 +58,7 @@ def test_of_digests_only_those_that_came_are_written(window):
             disk.save(pieces.changes())
             pieces.saved()
         if pane % 300 == 299:
-            again, dropped = KeptStations(), Pieces()
+            again, dropped = KeptStations(PANE), Pieces()
             again.restore(stations.listed(), disk.pieces, dropped)
             assert again[number].array(None, pane).tolist() == before.tolist()
             assert dropped.changes() == []
@@ -80,7 +81,7 @@ def test_a_station_that_goes_leaves_nothing_behind():
     assert stations.add(plan.goal, [shape_of(plan.goal)], [plan.window], None) == number
     stations.save(pieces)
     disk.save(pieces.changes())
-    again = KeptStations()
+    again = KeptStations(PANE)
     again.restore(stations.listed(), disk.pieces, Pieces())
     assert again[number].apart is None
     assert len(disk.pieces) == 1
@@ -98,7 +99,7 @@ def test_sketches_are_written_when_rows_came():
 
 
 def test_digests_of_an_earlier_release_begin_anew():
-    stations, pieces = KeptStations(), Pieces()
+    stations, pieces = KeptStations(PANE), Pieces()
     stations.restore([[0, None, True]], {"station/0": b"anything"}, pieces)
     assert list(stations) == []
     assert [(each.key, each.blob) for each in pieces.changes()] == [("station/0", None)]

@@ -21,34 +21,40 @@ def keeper(first: int | None, closed: int | None, begin: int | None = None) -> S
     first=st.integers(-1000, 1000),
     more=st.none() | st.integers(0, 5000),
     ahead=st.integers(0, 20_000),
-    claims=st.lists(st.none() | st.tuples(st.integers(-1, 6000), st.integers(0, 6000)), max_size=3),
+    claims=st.lists(
+        st.tuples(st.none() | st.tuples(st.integers(-1, 6000), st.integers(0, 6000)), st.integers(1, 7)), max_size=3
+    ),
 )
 def test_it_is_near_the_slowest_claim(
-    first: int, more: int | None, ahead: int, claims: list[tuple[int, int] | None]
+    first: int, more: int | None, ahead: int, claims: list[tuple[tuple[int, int] | None, int]]
 ) -> None:
+    """Of watches whose panes are one or several of those that are closed: whole ones of theirs are held back."""
     closed = None if more is None else first + more
     reached = (first if closed is None else closed) + ahead
     machines = [
-        None if each is None else SimpleNamespace(silent=first + each[0], settled=first + each[0] - each[1])
-        for each in claims
+        (None if claim is None else SimpleNamespace(silent=at + claim[0], settled=at + claim[0] - claim[1]), each)
+        for claim, each in claims
+        if (at := first // each) is not None
     ]
     until, held = paced(keeper(first, closed), machines, (reached + 1) * SECOND, KEPT)  # type: ignore[arg-type]
     last = until // SECOND - 1
     assert last <= reached
     assert held == (last < reached)
     assert last >= (first if closed is None else closed)
-    limits = [
-        first + AHEAD if each is None else min(each.silent + AHEAD, each.settled + KEPT // 2) for each in machines
+    ends = [
+        (first // each + AHEAD if machine is None else min(machine.silent + AHEAD, machine.settled + KEPT // 2), each)
+        for machine, each in machines
     ]
+    limits = [(end + 1) * each - 1 for end, each in ends]
     assert last == max(min([reached, *limits]), first if closed is None else closed)
 
 
 def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
     claim = SimpleNamespace(silent=5, settled=5)
     for holder, machines, reached in (
-        (keeper(None, None), [claim], 10_000),
+        (keeper(None, None), [(claim, 1)], 10_000),
         (keeper(0, 3), [], 10_000),
-        (keeper(0, 3), [claim], LEAP + 4),
+        (keeper(0, 3), [(claim, 1)], LEAP + 4),
     ):
         assert paced(holder, machines, (reached + 1) * SECOND, KEPT) == ((reached + 1) * SECOND, False)  # type: ignore[arg-type]
 
@@ -57,5 +63,5 @@ def test_a_site_with_sketches_goes_as_far_as_another_one() -> None:
     claim = SimpleNamespace(silent=-1, settled=-1)
     for elsewhere, last in ((None, AHEAD - 1), (300, 300), (10, AHEAD - 1), (9_000, KEPT // 2 - 1)):
         reached = None if elsewhere is None else (elsewhere + 1) * SECOND
-        until, _ = paced(keeper(0, 3), [claim], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
+        until, _ = paced(keeper(0, 3), [(claim, 1)], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
         assert until // SECOND - 1 == last

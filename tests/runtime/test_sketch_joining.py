@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.runtime import sketch_data
+from tacit.runtime import sketch_names, sketch_views
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.sketch_data import SketchData
 from tests.runtime.live import RecordedBatch
@@ -129,7 +129,7 @@ def test_names_of_a_watch_without_a_machine_go(
     paused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """It is paused, or a site has never come, so that it has not begun."""
-    monkeypatch.setattr(sketch_data, "ARRAYS", 100)
+    monkeypatch.setattr(sketch_views, "ARRAYS", 100)
     live = Told(tmp_path, SITES, "d", {"k": "string"})
     for agent in live.agents.values():
         agent.tables["d"].clock = TableClock(0, "wall", 0)
@@ -153,7 +153,7 @@ def test_names_of_a_watch_without_a_machine_go(
 
 def test_there_are_never_too_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a window no key has ever too few rows; what is forgotten is owned up to."""
-    monkeypatch.setattr(sketch_data, "NAMES", 50)
+    monkeypatch.setattr(sketch_names, "NAMES", 50)
     live = Told(tmp_path, ("s0",), "d", {"k": "string"})
     sentence = "CREATE WATCH b AS SELECT k FROM d GROUP BY k HAVING COUNT(*) > 6 SKETCH EPSILON 0.05"
     live.ask(sentence)

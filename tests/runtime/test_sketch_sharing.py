@@ -129,7 +129,7 @@ def test_rows_without_a_value_count_for_those_who_count_them(tmp_path: Path) -> 
         assert counts["[null]"] ** 2 > allowed  # which would be seen
 
 
-def test_a_stricter_watch_that_comes_later_fills_a_sketch_of_its_own(tmp_path: Path) -> None:
+def test_a_stricter_watch_that_comes_later_fills_a_sketch_that_all_read_when_it_is_full(tmp_path: Path) -> None:
     site = Site(tmp_path, LOOSE)
     site.feed(300)
     assert site.watch("loose").shown_state == "valid"
@@ -139,6 +139,11 @@ def test_a_stricter_watch_that_comes_later_fills_a_sketch_of_its_own(tmp_path: P
     assert site.watch("strict").shown_state == "filling"
     site.feed(500)
     assert site.watch("strict").shown_state == "valid"
+    site.feed(505)
+    data = site.data("loose")
+    assert data is site.data("strict")
+    assert len(data._stations) == 1  # now that it has the rows of both windows
+    assert site.live.store.all("SELECT state FROM spans WHERE watch = 1") == [("filling",), ("valid",)]
     site.live.ask("DROP WATCH loose")
     site.feed(540)
     assert len(site.data("strict")._stations) == 1

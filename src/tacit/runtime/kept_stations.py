@@ -31,9 +31,10 @@ _PERIODS_US = {"week": 7 * DAY_US, "month": 31 * DAY_US, "year": 366 * DAY_US}
 
 
 class KeptStations:
-    """Stations by their numbers, and what of them is not saved yet."""
+    """Stations by their numbers, and what of them is not saved yet; panes are of ``pane_us``."""
 
-    def __init__(self) -> None:
+    def __init__(self, pane_us: int) -> None:
+        self._pane_us = pane_us
         self.begun: dict[int, int | None] = {}  # by station: the first pane that it has; None: from the first row on
         self._stations: dict[int, CellStation | DigestStation] = {}
         self._kinds: dict[int, list[Any]] = {}  # of digests: how many points, and which windows
@@ -51,39 +52,41 @@ class KeptStations:
 
     def serving(self, goal: SketchGoal, shape: Shape | None, window: Window) -> int | None:
         """A station that has all that a watch needs."""
-        return next((number for number in self if self._serves(number, goal, shape, window)), None)
+        return next((number for number in self if self.serves(number, goal, shape, window)), None)
 
-    def _serves(self, number: int, goal: SketchGoal, shape: Shape | None, window: Window) -> bool:
+    def serves(self, number: int, goal: SketchGoal, shape: Shape | None, window: Window) -> bool:
+        """Has this station all that a watch needs?"""
         station = self._stations[number]
         if isinstance(station, DigestStation):
             if not isinstance(goal, Quantile):
                 return False
             if window.kind == "time" and isinstance(station, SlidingDigests):
-                return station.points == points_of(goal) and station.length >= panes_of(window)
-            return self._kinds[number] == _kind(goal, window)
+                return station.points == points_of(goal) and station.length >= self._panes_of(window)
+            return self._kinds[number] == self._kind(goal, window)
         own = station.shape
         assert shape is not None
         wide = own.depth >= shape.depth and own.width >= shape.width and own.width % shape.width == 0
-        long = station.window.length >= panes_of(window)
+        long = station.window.length >= self._panes_of(window)
         return wide and own.epsilon_window <= shape.epsilon_window and long
 
     def add(
         self, goal: SketchGoal, shapes: Sequence[Shape], windows: Sequence[Window], begun: int | None
     ) -> int:  # fmt: skip
-        """A station for the strictest of these accuracies and the longest of these windows; of digests for the first.
+        """A station for the strictest of these accuracies and the longest of these windows; the first is the goal's.
 
-        Its rows are those from pane ``begun`` on.
+        Digests are of one accuracy, and of windows of one kind. Its rows are those from pane ``begun`` on.
         """
         number = max(self, default=-1) + 1
         if isinstance(goal, Quantile):
-            self._kinds[number] = _kind(goal, windows[0])
+            timed = [window for window in windows if window.kind == windows[0].kind == "time"]
+            self._kinds[number] = self._kind(goal, max(timed, key=self._panes_of, default=windows[0]))
             self._stations[number] = _digests(self._kinds[number])
         else:
             strictest = Shape(
                 min(each.epsilon_cells for each in shapes), min(each.epsilon_window for each in shapes),
                 min(each.delta_cells for each in shapes), 0.0,
             )  # fmt: skip
-            longest = max(panes_of(window) for window in windows)
+            longest = max(self._panes_of(window) for window in windows)
             self._stations[number] = CellStation(SlidingWindow(longest), strictest, seed=SEED)
             self._fresh.add(number)
         self.begun[number] = begun
@@ -162,22 +165,23 @@ class KeptStations:
         for name in (each for names in found.values() for each in names):
             pieces.delete(name)
 
+    def _panes_of(self, window: Window) -> int:
+        return panes_of(window, self._pane_us)
 
-def panes_of(window: Window) -> int:
+    def _kind(self, goal: Quantile, window: Window) -> list[Any]:
+        points = points_of(goal)
+        if window.kind == "time":
+            return [points, "time", self._panes_of(window)]
+        return [points, "since", self._pane_us, window.unit or "day"] if window.kind == "since" else [points, "all"]
+
+
+def panes_of(window: Window, pane_us: int) -> int:
     """Panes of a window of time, or of the longest that a window of another kind can become."""
-    every = int(window.every.duration_us or 1)
     if window.kind == "time":
-        return -(-int(window.duration_us or 1) // every)
+        return -(-int(window.duration_us or 1) // pane_us)
     if window.kind == "since":
-        return -(-_PERIODS_US.get(window.unit or "day", DAY_US) // every)
+        return -(-_PERIODS_US.get(window.unit or "day", DAY_US) // pane_us)
     return LONGEST
-
-
-def _kind(goal: Quantile, window: Window) -> list[Any]:
-    points, every = points_of(goal), int(window.every.duration_us or 1)
-    if window.kind == "time":
-        return [points, "time", panes_of(window)]
-    return [points, "since", every, window.unit or "day"] if window.kind == "since" else [points, "all"]
 
 
 def _digests(kind: list[Any]) -> DigestStation:

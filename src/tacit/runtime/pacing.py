@@ -23,16 +23,17 @@ LEAP = 1_000_000
 
 def paced(
     keeper: WindowKeeper,
-    machines: Sequence[Claimant[Any] | None],
+    machines: Sequence[tuple[Claimant[Any] | None, int]],
     reached_us: int,
     kept: int,
     elsewhere_us: int | None = None,
 ) -> tuple[int, bool]:
     """The watermark for now, and whether it holds panes back; ``kept`` are the panes that nobody settled.
 
-    ``machines`` are those of the watches on these windows; None is a watch that has not begun. With ``elsewhere_us``
-    one goes as far as another site has: of sketches a site that was killed knows its last pane only, which may be ahead
-    of what all others have closed, and then no nearer pane is known to all.
+    ``machines`` are those of the watches on these windows, each with how many panes of the windows are one of its own;
+    None is a watch that has not begun. With ``elsewhere_us`` one goes as far as another site has: of sketches a site
+    that was killed knows its last pane only, which may be ahead of what all others have closed, and then no nearer pane
+    is known to all.
     """
     first = keeper.first if keeper.closed is None else keeper.begin
     reached = reached_us // keeper.pane_us - 1
@@ -40,11 +41,12 @@ def paced(
     if not machines or first is None or closed is None or reached - closed > LEAP:
         return reached_us, False
     last = reached
-    for machine in machines:
+    for machine, each in machines:
         if machine is None:
-            last = min(last, first + AHEAD)
+            last = min(last, (first // each + AHEAD + 1) * each - 1)
         else:
             followed = closed if elsewhere_us is None else elsewhere_us // keeper.pane_us - 1
-            last = min(last, max(machine.silent + AHEAD, followed), machine.settled + kept // 2)
+            ahead, most = machine.silent + AHEAD, machine.settled + kept // 2
+            last = min(last, max((ahead + 1) * each - 1, followed), (most + 1) * each - 1)
     last = max(last, closed)
     return (reached_us, False) if last >= reached else ((last + 1) * keeper.pane_us, True)

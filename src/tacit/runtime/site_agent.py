@@ -24,7 +24,8 @@ from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
-from tacit.runtime.sketch_data import ARRAYS, SketchData
+from tacit.runtime.sketch_data import SketchData
+from tacit.runtime.sketch_views import ARRAYS
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary import DataError
@@ -154,7 +155,7 @@ class SiteAgent:
 
     def _follow(self, watch: SiteWatch, closed: int) -> None:
         """Some site has closed this pane of the watch."""
-        reached = (closed + 1) * watch.data.keeper.pane_us
+        reached = (closed + 1) * watch.panes[0].pane_us
         for data in watch.kept:
             table = self.tables[data.plan.table]
             table.elsewhere_us = reached if table.elsewhere_us is None else max(table.elsewhere_us, reached)
@@ -162,7 +163,7 @@ class SiteAgent:
     def _follow_here(self) -> None:
         """Of a watch on two tables the one that is idle goes by the other, as by other sites."""
         for watch in self.watches.values():
-            closed = [data.keeper.closed for data in watch.kept if data.keeper.closed is not None]
+            closed = [panes.closed for panes in watch.panes if panes.closed is not None]
             if len(watch.kept) > 1 and closed:
                 self._follow(watch, max(closed))
 

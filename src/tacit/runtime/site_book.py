@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from math import gcd
 from typing import Any
 
 import numpy as np
 
+from tacit.functions.goals import Quantile, SketchGoal
 from tacit.language.plan import WatchPlan
 from tacit.language.recorded import side_plans
 from tacit.language.schema_check import check_columns
 from tacit.language.sentence import parse_watch
 from tacit.protocols.claims import Claimant
+from tacit.runtime.blobs import unpack_record
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, data_of, scope_of
-from tacit.runtime.sketch_data import ARRAYS, SketchData
+from tacit.runtime.sketch_data import SketchData, by_panes
+from tacit.runtime.sketch_views import ARRAYS
 from tacit.vocabulary import OptionError, TacitError
 from tacit.wire.codec import open_envelope
 from tacit.wire.control import Install
@@ -24,6 +28,9 @@ from tacit.wire.control import Install
 __all__ = ["Book"]
 
 _log = logging.getLogger(__name__)
+
+_FINER = 64
+"""A sketch is fed by panes of a so manieth of a watch's, if that serves two watches; not by shorter ones."""
 
 
 class Book:
@@ -99,6 +106,7 @@ class Book:
             for table in here:
                 check_columns(plan, self.tables[table].columns, table=table)
             parts = [self._part(number, install, side, restore) if side.table in here else None for side in sides]
+            self._keys[number] = tuple(part.key for part in parts if part is not None)
             data = next(part for part in parts if part is not None)
             watch = SiteWatch(number, install, plan, data, tuple(parts), witness=self.witness)
             if before is not None:
@@ -110,14 +118,67 @@ class Book:
 
     def _part(self, number: int, install: Install, plan: WatchPlan, restore: bool) -> WatchData:
         """The windows or the sketches that a watch, or one side of it, needs; watches that need the same share them."""
-        key = data_key(plan)
+        was = self._ended.get(install.name) if install.begin is not None else None
+        kept = self._sketched(number, was, plan, restore) if isinstance(plan.goal, SketchGoal) else plan
+        key = data_key(kept)
         if key not in self.data:
-            self.data[key] = (self._restored(plan) if restore else None) or self._empty(plan)
+            self.data[key] = (self._restored(kept) if restore else None) or self._empty(kept)
         data = self.data[key]
         self._count_from(number, install, data)
         if isinstance(data, SketchData):
-            data.join(number, plan, self._ended.get(install.name) if install.begin is not None else None)
+            data.join(number, plan, was)
         return data
+
+    def _sketched(self, number: int, was: int | None, plan: WatchPlan, restore: bool) -> WatchPlan:
+        """The plan by the panes of the sketch that a watch reads: of one that is here, or its own.
+
+        A watch stays where it is, and where it was under another number if that has what it needs. A new sketch for
+        another window or accuracy is fed along with one that is here, unless there is history, which only one of its
+        own would have. Digests would be larger together than apart.
+        """
+        every = int(plan.window.every.duration_us or 1)
+        if restore and (pane_us := self._pane_before(number, plan)) is not None:
+            return by_panes(plan, pane_us)
+        alike = [data for data in self.data.values() if isinstance(data, SketchData) and data.counts_what(plan)]
+        fits = [data for data in alike if every % data.keeper.pane_us == 0]
+        serving = [data for data in fits if data.has_all_of(plan)]
+        serving = (
+            [data for data in fits if data.is_read_by(number)]
+            or [data for data in serving if was is not None and data.is_read_by(was)]
+            or serving
+        )
+        if not serving and not isinstance(plan.goal, Quantile) and data_key(plan) not in self.data:
+            serving = [data for data in fits if data.untouched or self.tables[plan.table].history is None]
+            if not serving:
+                serving = [self._finer(data, plan) for data in alike if data.untouched and _measure(data, every)][:1]
+        return by_panes(plan, max((data.keeper.pane_us for data in serving), default=every))
+
+    def _pane_before(self, number: int, plan: WatchPlan) -> int | None:
+        """The length of the panes of the sketch that a watch read before the site was started."""
+        for scope in self.store.scopes("data:"):
+            own = self.store.piece(scope, "own")
+            record = {} if own is None else unpack_record("own", own)
+            pane_us: int | None = record.get("pane_us")  # an earlier release had sketches by a watch's own panes
+            if pane_us is None or number not in dict(record["bases"]):
+                continue
+            if scope == scope_of(data_key(by_panes(plan, pane_us))):
+                return pane_us
+        return None
+
+    def _finer(self, data: SketchData, plan: WatchPlan) -> SketchData:
+        """A sketch by panes that suit one into which no row came, and a new watch; it takes its place."""
+        finer = data_of(by_panes(plan, _measure(data, int(plan.window.every.duration_us or 1))))
+        assert isinstance(finer, SketchData)
+        data.move_to(finer)
+        self.data[finer.key] = finer
+        for number, watch in self.watches.items():
+            if data in watch.kept:
+                watch.data = finer if watch.data is data else watch.data
+                watch.sides = tuple(finer if side is data else side for side in watch.sides)
+                self._keys[number] = tuple(each.key for each in watch.kept)
+        del self.data[data.key]
+        self.store.forget((), [data.scope])
+        return finer
 
     def _count_from(self, number: int, install: Install, data: WatchData) -> None:
         """A watch counts what comes after it; one that was altered goes on counting under its new number."""
@@ -184,20 +245,28 @@ class Book:
         """The windows of a table."""
         return [data for data in self.data.values() if data.plan.table == table]
 
-    def machines(self, data: WatchData) -> list[Claimant[Any] | None]:
-        """The machines of the watches on these windows that are not paused; None for one that has not begun."""
-        return [each.machine for each in self.watches.values() if data in each.kept and not each.install.paused]
+    def machines(self, data: WatchData) -> list[tuple[Claimant[Any] | None, int]]:
+        """The machines of the watches on these windows that are not paused; None for one that has not begun.
+
+        With each goes how many panes of the windows are one of its own.
+        """
+        return [
+            (each.machine, data.panes_for(each.number).pane_us // data.keeper.pane_us)
+            for each in self.watches.values()
+            if data in each.kept and not each.install.paused
+        ]
 
     def abreast_us(self, data: WatchData, until_us: int) -> int:
         """How far this data may go so that a watch on two tables still has its arrays when the other one is as far."""
         others = [
-            other.keeper.closed
+            other.panes_for(watch.number)
             for watch in self.watches.values()
             if data in watch.kept and not watch.install.paused
             for other in watch.kept
-            if other is not data and other.keeper.closed is not None
+            if other is not data
         ]
-        return min([until_us, *((closed + ARRAYS + 1) * data.keeper.pane_us for closed in others)])
+        limits = [(each.closed + ARRAYS + 1) * each.pane_us for each in others if each.closed is not None]
+        return min([until_us, *limits])
 
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""
@@ -208,6 +277,9 @@ class Book:
         """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
         keeper = data.keeper
         if keeper.closed is None:
+            return
+        if isinstance(data, SketchData):
+            self._settle_sketch(data)
             return
         sharing = [each for each in self.watches.values() if data in each.kept and not each.install.paused]
         oldest = keeper.closed - HISTORY
@@ -220,6 +292,23 @@ class Book:
         keeper.settle(oldest)
         if data.steps is not None:
             data.steps.settle()
+
+    def _settle_sketch(self, data: SketchData) -> None:
+        """Of each watch its own arrays go; a closed pane is in the sketch, and nothing else is asked of it."""
+        for watch in self.watches.values():
+            closed = data.panes_for(watch.number).closed if data in watch.kept else None
+            if closed is not None and watch.install.paused:
+                data.settle(watch.number, closed)
+            elif closed is not None and watch.machine is not None:
+                data.settle(watch.number, min(watch.machine.settled, closed))
+        assert data.keeper.closed is not None
+        data.keeper.settle(data.keeper.closed)
+
+
+def _measure(data: SketchData, every: int) -> int:
+    """The length of panes that suit both; 0: it is too short to be worth it."""
+    pane_us = gcd(data.keeper.pane_us, every)
+    return pane_us if pane_us * _FINER >= min(data.keeper.pane_us, every) else 0
 
 
 def _alike(one: Install, other: Install) -> bool:

@@ -97,6 +97,11 @@ class SiteStore:
         rows = self._database.execute("SELECT key, blob FROM pieces WHERE scope = ?", (scope,))
         return {key: bytes(blob) for key, blob in rows}
 
+    def piece(self, scope: str, key: str) -> bytes | None:
+        """One of them, if there is such a one."""
+        row = self._database.execute("SELECT blob FROM pieces WHERE scope = ? AND key = ?", (scope, key)).fetchone()
+        return None if row is None else bytes(row[0])
+
     def scopes(self, prefix: str) -> list[str]:
         """The scopes with this beginning under which something is saved."""
         rows = self._database.execute("SELECT DISTINCT scope FROM pieces")

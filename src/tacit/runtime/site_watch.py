@@ -23,8 +23,9 @@ from tacit.runtime.numbering import Numbering
 from tacit.runtime.rank_steps import RankFeed
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.resolvers import expiry_of
-from tacit.runtime.sketch_data import ARRAYS, SketchData, View
-from tacit.runtime.watch_data import WatchData, data_key, scope_of
+from tacit.runtime.sketch_data import SketchData
+from tacit.runtime.sketch_views import ARRAYS, View
+from tacit.runtime.watch_data import Panes, WatchData, data_key, scope_of
 from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
 from tacit.vocabulary.batches import LARGEST
@@ -73,15 +74,20 @@ class SiteWatch:
         return tuple(dict.fromkeys(side for side in self.sides if side is not None)) or (self.data,)
 
     @property
+    def panes(self) -> list[Panes]:
+        """Where each of these is, in panes of the watch."""
+        return [data.panes_for(self.number) for data in self.kept]
+
+    @property
     def closed(self) -> int | None:
         """The last pane that is closed in all that it needs."""
-        closed = [data.keeper.closed for data in self.kept]
+        closed = [panes.closed for panes in self.panes]
         return None if None in closed else min(each for each in closed if each is not None)
 
     @property
     def first(self) -> int | None:
         """The pane of the first row."""
-        return min((data.keeper.first for data in self.kept if data.keeper.first is not None), default=None)
+        return min((panes.first for panes in self.panes if panes.first is not None), default=None)
 
     def counts(self) -> Counts:
         """What was counted since the watch came, of both sides together."""
@@ -109,7 +115,7 @@ class SiteWatch:
         if install.measure is None or install.begin is None or install.paused:
             return
         begin = known = install.begin if self.settled is None else max(install.begin, self.settled)
-        for each in (data.keeper for data in self.kept):
+        for each in self.panes:
             if each.started_at is not None:
                 begin = max(begin, each.started_at)
             if each.oldest is not None and each.oldest > (each.begin or 0):
@@ -278,7 +284,7 @@ class SiteWatch:
         if side is None:
             return np.zeros(self._view.cells)
         assert isinstance(side, SketchData)
-        view, begin = side.view(self.number), side.keeper.begin
+        view, begin = side.view(self.number), side.panes_for(self.number).begin
         array = view.arrays.get(pane)
         if array is None and (begin is None or pane < begin):
             return np.zeros(view.size)

@@ -86,6 +86,7 @@ def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
     How much history is read is decided here, under the agent's lock: watches that come while Spark reads may want more.
     """
     work = Work(data, begins=data.waiting, reach_us=data.history_us)
+    data.handed = True
     seen = table.clock.seen(now_us)
     if data.waiting and seen is not None:
         pane = data.keeper.pane_us

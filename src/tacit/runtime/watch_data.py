@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tacit.vocabulary import BoolArray, FloatArray
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.wire.control import Counts, Sample
 
-__all__ = ["WatchData", "data_key", "scope_of"]
+__all__ = ["Panes", "WatchData", "data_key", "scope_of"]
 
 _THERE = "there/"
 
@@ -29,7 +29,7 @@ def data_key(plan: WatchPlan) -> str:
     """The same for watches that keep the same sums over the same windows: thresholds and margins do not matter.
 
     On sketches it is the same for watches that count the same keys by the same panes: windows do not matter either, nor
-    whether rows without a value count.
+    whether rows without a value count. (A site may feed a sketch by shorter panes than a watch has: sketch_data.py.)
     """
     if isinstance(plan.goal, SketchGoal):
         quantile = isinstance(plan.goal, Quantile)
@@ -52,6 +52,23 @@ def scope_of(key: str) -> str:
     return f"data:{key}"
 
 
+class Panes(Protocol):
+    """Where windows are, in panes of a watch (window_keeper.py says what each means)."""
+
+    @property
+    def pane_us(self) -> int: ...
+    @property
+    def first(self) -> int | None: ...
+    @property
+    def closed(self) -> int | None: ...
+    @property
+    def begin(self) -> int | None: ...
+    @property
+    def started_at(self) -> int | None: ...
+    @property
+    def oldest(self) -> int | None: ...
+
+
 class WatchData:
     """Windows of the statistics of a plan, the number of rows as one more, and what a start needs to know.
 
@@ -71,6 +88,7 @@ class WatchData:
         self.centres: list[float | None] = [None] * len(plan.centres)
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
+        self.handed = False  # its first batch is being computed
         self.held = bool(saved)  # panes are held back (pacing.py), or were before a restart
         self.there: list[tuple[int, int]] = []  # groups, and the first pane that was closed with rows of it
         self._is_there: BoolArray = np.zeros(0, dtype=np.bool_)  # by group
@@ -94,6 +112,10 @@ class WatchData:
     def scope(self) -> str:
         """Where its pieces are saved."""
         return scope_of(self.key)
+
+    def panes_for(self, number: int) -> Panes:
+        """Where this is, in the panes of a watch."""
+        return self.keeper
 
     @property
     def around(self) -> tuple[float, ...]:
@@ -194,6 +216,7 @@ class WatchData:
         record = {
             "centres": self.centres, "events": self.events, "panes": self.panes, "late": self.late,
             "no_time": self.no_time, "waiting": self.waiting, "batch": self.batch, "bases": list(self.bases.items()),
+            "pane_us": self.keeper.pane_us,
         }  # fmt: skip
         changes = [*self.keeper.changes(), Change("own", pack_record(record))]
         if self.sample is not None:

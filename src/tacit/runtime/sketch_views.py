@@ -1,0 +1,148 @@
+"""How a watch reads the sketches of a site: its arrays by pane, in its own shape, window and panes.
+
+Sketches are fed by panes that may be shorter than those of a watch (sketch_data.py): so many of them, ``each``, are one
+of the watch's. Everything that leaves this room is in panes of the watch.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tacit.functions.goals import Quantile
+from tacit.language.plan import WatchPlan
+from tacit.protocols.frequent.candidates import Candidates
+from tacit.protocols.gauges.making import points_of
+from tacit.runtime.blobs import pack_arrays, unpack_arrays
+from tacit.runtime.window_keeper import WindowKeeper
+from tacit.sketches.parameters import Shape
+from tacit.vocabulary import FloatArray
+
+__all__ = ["ARRAYS", "View", "ViewPanes", "last_of", "pack_last"]
+
+ARRAYS = 1_100
+"""Of so many panes that nobody settled a site keeps its arrays: twice what the fastest may be ahead (pacing.py), and
+that is more than twice ``AHEAD`` and less than ``backlog_panes``."""
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """How one watch reads a station: its arrays by pane, and the names of its candidates."""
+
+    plan: WatchPlan
+    station: int
+    since: int | None  # the station's pane from which on it knows all rows; None: from the first
+    shape: Shape | None = None
+    each: int = 1  # so many panes of the station are one of the watch
+    named: int | None = None  # the station's pane from which on names are known; None: of all rows that it has
+    candidates: Candidates | None = None
+    tended: bool = False  # a machine looks after its candidates
+    settled: int | None = None  # panes before this one are not asked for any more
+    arrays: dict[int, FloatArray] = field(default_factory=dict)
+    seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
+    arriving: list[str] = field(default_factory=list)  # the same of the pane that is not over yet
+    saved: tuple[list[str], int, float, int | None, int] | None = None  # the names on disk, and what they are for
+
+    @property
+    def cells(self) -> int:
+        """How many cells the watch sees."""
+        return 0 if self.shape is None else self.shape.depth * self.shape.width
+
+    @property
+    def size(self) -> int:
+        """How long its arrays are."""
+        goal = self.plan.goal
+        return 1 + points_of(goal) if isinstance(goal, Quantile) else self.cells
+
+    def pane(self, pane: int) -> int:
+        """The last pane of the watch that is over at the end of a pane of the station."""
+        return (pane + 1) // self.each - 1
+
+    def ends(self, pane: int) -> bool:
+        """Does a pane of the watch end with this one of the station?"""
+        return (pane + 1) % self.each == 0
+
+    def from_pane(self, pane: int) -> int:
+        """The first pane of the watch that ends with this one of the station, or after it.
+
+        >>> from tacit.language.sentence import parse_watch
+        >>> plan = parse_watch("CREATE WATCH w AS SELECT SELF_JOIN_SIZE(k) AS f FROM t TRACK f WITHIN 5 PERCENT")
+        >>> view = View(plan, 0, None, each=3)
+        >>> [view.from_pane(pane) for pane in range(5)], [view.pane(pane) for pane in range(5)]
+        ([0, 0, 0, 1, 1], [-1, -1, 0, 0, 0])
+        """
+        return pane // self.each
+
+    def put(self, pane: int, array: FloatArray) -> None:
+        """What the watch sees at the end of its pane; arrays that nobody asks for any more go."""
+        self.arrays[pane] = array
+        self.seen[pane], self.arriving = self.arriving, []
+        oldest = pane - ARRAYS if self.settled is None else max(pane - ARRAYS, self.settled - 1)
+        for old in [each for each in self.arrays if each < oldest]:
+            del self.arrays[old]
+            self.seen.pop(old, None)
+
+    def reads_like(self, other: View) -> bool:
+        """Are its arrays those of another view?"""
+        mine, others = self.plan, other.plan
+        return (mine.window, type(mine.goal), self.shape, self.size) == (
+            others.window,
+            type(others.goal),
+            other.shape,
+            other.size,
+        ) and self.station == other.station
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPanes:
+    """Where the windows of a site are in the panes of a watch: what a keeper says of its own."""
+
+    keeper: WindowKeeper
+    view: View
+
+    @property
+    def pane_us(self) -> int:
+        """How long a pane of the watch is."""
+        return self.keeper.pane_us * self.view.each
+
+    @property
+    def closed(self) -> int | None:
+        """The last pane that is over."""
+        return None if self.keeper.closed is None else self.view.pane(self.keeper.closed)
+
+    @property
+    def first(self) -> int | None:
+        """The pane of the first row."""
+        return None if self.keeper.first is None else self.view.from_pane(self.keeper.first)
+
+    @property
+    def begin(self) -> int | None:
+        """The first pane that could ever be asked for."""
+        return None if self.keeper.begin is None else self.view.from_pane(self.keeper.begin)
+
+    @property
+    def started_at(self) -> int | None:
+        """The pane that was the next one when the site began to keep this; None: it has had all rows."""
+        return None if self.keeper.started_at is None else self.view.from_pane(self.keeper.started_at)
+
+    @property
+    def oldest(self) -> int | None:
+        """The oldest pane of which there is an array; that after the last, if there is none."""
+        closed = self.closed
+        return None if closed is None else min(self.view.arrays, default=closed + 1)
+
+
+def pack_last(view: View, pane: int) -> bytes:
+    """The array of the view's last pane, as it is saved: a station that has read on cannot give it again."""
+    head = [float(pane), float(zlib.crc32(view.plan.text.encode()))]
+    return pack_arrays((), np.concatenate([head, view.arrays[pane]])[:, None])
+
+
+def last_of(view: View, name: str, blob: bytes) -> tuple[int, FloatArray] | None:
+    """What ``pack_last`` was given, and its pane; None: it is of another watch that had the number before."""
+    column = unpack_arrays(name, blob, 0, 1)[1][:, 0]
+    if len(column) != 2 + view.size or column[1] != zlib.crc32(view.plan.text.encode()):
+        return None
+    return int(column[0]), column[2:].copy()

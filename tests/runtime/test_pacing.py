@@ -17,6 +17,10 @@ def keeper(first: int | None, closed: int | None, begin: int | None = None) -> S
     return SimpleNamespace(first=first, closed=closed, begin=first if begin is None else begin, pane_us=SECOND)
 
 
+def claimant(silent: int, settled: int, version: int = 1, oldest: int = -1) -> SimpleNamespace:
+    return SimpleNamespace(silent=silent, settled=settled, version=version, oldest=oldest)
+
+
 @given(
     first=st.integers(-1000, 1000),
     more=st.none() | st.integers(0, 5000),
@@ -32,9 +36,8 @@ def test_it_is_near_the_slowest_claim(
     closed = None if more is None else first + more
     reached = (first if closed is None else closed) + ahead
     machines = [
-        (None if claim is None else SimpleNamespace(silent=at + claim[0], settled=at + claim[0] - claim[1]), each)
+        (None if claim is None else claimant(first // each + claim[0], first // each + claim[0] - claim[1]), each)
         for claim, each in claims
-        if (at := first // each) is not None
     ]
     until, held = paced(keeper(first, closed), machines, (reached + 1) * SECOND, KEPT)  # type: ignore[arg-type]
     last = until // SECOND - 1
@@ -50,7 +53,7 @@ def test_it_is_near_the_slowest_claim(
 
 
 def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
-    claim = SimpleNamespace(silent=5, settled=5)
+    claim = claimant(5, 5)
     for holder, machines, reached in (
         (keeper(None, None), [(claim, 1)], 10_000),
         (keeper(0, 3), [], 10_000),
@@ -60,8 +63,23 @@ def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
 
 
 def test_a_site_with_sketches_goes_as_far_as_another_one() -> None:
-    claim = SimpleNamespace(silent=-1, settled=-1)
     for elsewhere, last in ((None, AHEAD - 1), (300, 300), (10, AHEAD - 1), (9_000, KEPT // 2 - 1)):
         reached = None if elsewhere is None else (elsewhere + 1) * SECOND
-        until, _ = paced(keeper(0, 3), [(claim, 1)], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
+        until, _ = paced(keeper(0, 3), [(claimant(-1, -1), 1)], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
         assert until // SECOND - 1 == last
+
+
+def test_before_it_is_told_anything_it_goes_as_far_as_another_one_came_late() -> None:
+    waiting = claimant(-1, -1, version=0)
+    until, _ = paced(keeper(0, 3), [(waiting, 1)], 9_999 * SECOND, KEPT, 9_001 * SECOND)  # type: ignore[list-item, arg-type]
+    assert until // SECOND - 1 == 9_000
+
+
+def test_who_came_within_a_long_pane_closes_it() -> None:
+    """Its first pane, of 10 that are closed, is not over, and nobody else is further; others are not overtaken."""
+    came = claimant(-1, -1, version=0, oldest=600)
+    for silent, reached, last in ((6_000, 6_200, 6_009), (6_000, 6_007, 6_007), (5_751, 6_200, 6_007)):
+        machines = [(came, 10), (claimant(silent, silent), 1)]
+        until, held = paced(keeper(0, 6_005), machines, (reached + 1) * SECOND, KEPT, 6_006 * SECOND)  # type: ignore[arg-type]
+        assert until // SECOND - 1 == last
+        assert held == (last < reached)

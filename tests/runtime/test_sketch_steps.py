@@ -324,3 +324,11 @@ def test_whatever_happens_what_is_called_valid_is_right(seed: int, tmp_path: Pat
     story = Story(100 + seed, tmp_path)
     assert story.wrong() == []
     assert story.judged
+
+
+@pytest.mark.parametrize("seed", [5, 8, 51])
+def test_watches_that_come_at_any_time_of_a_recording_begin(seed: int, tmp_path: Path) -> None:
+    """Sites are at different times of it when they hear of a watch, and within panes of it."""
+    story = Story(5_000 + seed, tmp_path, seconds=3_000)
+    assert story.wrong() == []
+    assert story.judged

@@ -66,6 +66,11 @@ class Claimant(ABC, Generic[Said]):
             return Phase.WAITING
         return Phase.CHECKING if self._blocked is None else Phase.BLOCKED
 
+    @property
+    def oldest(self) -> int:
+        """The oldest pane that can be asked for; the one that is closed next when there is none."""
+        return self._oldest()
+
     def hello(self) -> Hello:
         """The first words after a start or a crash."""
         return Hello(self.site, self.session, self._oldest(), self.closed)

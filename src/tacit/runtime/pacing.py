@@ -33,7 +33,9 @@ def paced(
     ``machines`` are those of the watches on these windows, each with how many panes of the windows are one of its own;
     None is a watch that has not begun. With ``elsewhere_us`` one goes as far as another site has: of sketches a site
     that was killed knows its last pane only, which may be ahead of what all others have closed, and then no nearer pane
-    is known to all.
+    is known to all. While it was told nothing, nothing is settled that it would have to keep: sites that came to a
+    watch at different times of a recording have their first common pane where the last of them came. One that came
+    within a pane of a watch has none yet, and closes it.
     """
     first = keeper.first if keeper.closed is None else keeper.begin
     reached = reached_us // keeper.pane_us - 1
@@ -46,7 +48,11 @@ def paced(
             last = min(last, (first // each + AHEAD + 1) * each - 1)
         else:
             followed = closed if elsewhere_us is None else elsewhere_us // keeper.pane_us - 1
-            ahead, most = machine.silent + AHEAD, machine.settled + kept // 2
-            last = min(last, max((ahead + 1) * each - 1, followed), (most + 1) * each - 1)
+            furthest = max((machine.silent + AHEAD + 1) * each - 1, followed)
+            if machine.version or elsewhere_us is None:
+                furthest = min(furthest, (machine.settled + kept // 2 + 1) * each - 1)
+            else:
+                furthest = max(furthest, (machine.oldest + 1) * each - 1)
+            last = min(last, furthest)
     last = max(last, closed)
     return (reached_us, False) if last >= reached else ((last + 1) * keeper.pane_us, True)

@@ -85,7 +85,8 @@ def wait_until(ready: Callable[[], object]) -> None:
 def test_a_session_is_quiet_private_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = run(
         """
-        import os, sys
+        import os, signal, sys
+        import pyspark.sql
         from tacit.pipelines.session import close_session, open_session
 
         touched = ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_HOME", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_IP")
@@ -141,7 +142,16 @@ def test_a_session_is_quiet_private_and_leaves_nothing_behind(tmp_path: Path) ->
         if os.path.isdir("/proc"):
             assert not os.path.exists(f"/proc/{java}")
 
+        class Interrupted(pyspark.sql.SparkSession):
+            def __init__(self, context):
+                signal.raise_signal(signal.SIGINT)  # when PySpark has put its own handler in the place
+                super().__init__(context)
+
+        seen, pyspark.sql.SparkSession = [], Interrupted
+        signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
         again = open_session("again", cores=1)
+        signal.raise_signal(signal.SIGINT)
+        assert seen == [signal.SIGINT] * 2  # whoever has a handler of his own keeps it
         assert again.range(5).count() == 5  # closed when the process ends
         """,
         tmp_path,

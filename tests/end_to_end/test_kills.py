@@ -49,7 +49,7 @@ MANY = len(WATCHES) + 1 + len(SKETCHED)
 SITES = ("north", "south")
 KINDS = ("coordinator", "site", "java", "link")
 PROTOCOLS = ("coordinator", "broadcast")
-AFTER_S = 5.0  # beyond the lease, until everything is valid again
+AFTER_S = 20.0  # beyond the lease, until everything is valid again; 5 where little else runs
 PACE_S = 0.4
 ROUNDS = 10
 
@@ -121,7 +121,7 @@ class Story:
         (java,) = javas_of(self.system.running[name].pid)
         before = self.system.reads(name), self.system.batches(name)
         self.system.kill(name)
-        until(lambda: not _runs(java), seconds=20, story=lambda: f"the Java of site {name} outlives it")
+        until(lambda: not _runs(java), seconds=60, story=lambda: f"the Java of site {name} outlives it")
         self.system.start(name)
         self._wait_until_it_reads(name, *before)
 

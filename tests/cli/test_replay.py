@@ -259,7 +259,7 @@ def test_ended_from_outside_it_leaves_nothing_behind(
         while process.poll() is None and not any(spare.iterdir()):
             time.sleep(0.05)
         process.send_signal(number)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (code, "", said)
     assert list(spare.iterdir()) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_state_in_use_keeps_everything(tacit: Callable[..., Any], config: Path) 
     assert (config.parent / "state" / "coordinator" / "inner" / "data").exists()
 
 
-def test_without_a_terminal_it_wants_a_word(tacit: Callable[..., Any], config: Path) -> None:
+def test_without_a_terminal_it_wants_a_word(
+    tacit: Callable[..., Any], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # whatever the tests are started from
     done = tacit("reset", config)
     assert done.code == 2
     assert "say --yes" in done.err
@@ -69,8 +73,6 @@ def test_without_a_terminal_it_wants_a_word(tacit: Callable[..., Any], config: P
 def test_at_a_terminal_it_asks(
     tacit: Callable[..., Any], config: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: bool
 ) -> None:
-    import io
-
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

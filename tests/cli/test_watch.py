@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,18 +67,22 @@ def test_following_shows_the_change_and_the_alert_and_ends_with_an_interrupt(
     system.runner.ask({"sql": HOT})
     words = [sys.executable, "-m", "tacit", "watch", "follow", "hot", "--coordinator", system.address]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    # In a shell's background job interrupts are ignored, and what it starts would inherit that.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     plain, lines = tmp_path / "plain", tmp_path / "lines"
     processes = []
     for path, more in ((plain, []), (lines, ["--json"])):
         with path.open("w") as file:
-            processes.append(subprocess.Popen([*words, *more], env=environment, stdout=file, stderr=file))
+            processes.append(
+                subprocess.Popen([*words, *more], env=environment, stdout=file, stderr=file, preexec_fn=heed)
+            )
     try:
         until(lambda: "filling" in plain.read_text() and "filling" in lines.read_text())
         system.feed(HOT, range(100, 130), 5)
         until(lambda: system.watch("hot")["state"] == "valid")
         system.feed(HOT, range(130, 160), 11)
         until(lambda: "ALERT  hot: above at" in plain.read_text())
-        until(lambda: any(json.loads(line)["alerts"] for line in lines.read_text().splitlines()))
+        until(lambda: any(json.loads(line)["alerts"] for line in lines.read_text().split("\n")[:-1]))  # whole ones
         for process in processes:
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import subprocess
 import time
@@ -18,6 +19,7 @@ __all__ = ["connector_jars", "free_ports", "running_broker"]
 
 _BROKER = "4.1.0"
 _READY_TIMEOUT_S = 90.0
+_DICE = random.SystemRandom()  # processes of one test run must not throw the same
 _CLIENT, _POOL = "org.apache.kafka:kafka-clients:3.9.1", "org.apache.commons:commons-pool2:2.12.1"
 # (connector, the part of it that knows of tokens): that of this Spark, else one before it, which works with it too. Not
 # every repository has all versions of both.
@@ -82,14 +84,25 @@ def running_broker(folder: Path) -> Iterator[str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports of loopback that nobody listens on; nor will anybody soon who takes any port, as Java and sockets do."""
+    found: list[int] = []
+    while len(found) < count:
+        port = _DICE.randrange(10_000, _first_of_any())
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found += [] if port in found else [port]
+    return found
+
+
+def _first_of_any() -> int:
+    """Where the ports begin that the system hands out."""
+    try:
+        return max(20_000, int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]))
+    except OSError:
+        return 32_768
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -12,7 +12,7 @@ __all__ = ["Proxy"]
 class Proxy:
     """Listens from the start. ``cut`` drops every connection and takes none; ``mend`` takes them again."""
 
-    def __init__(self, target: int, port: int = 0) -> None:
+    def __init__(self, target: int, port: int) -> None:
         self.target = target
         self._lock = threading.Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
@@ -26,7 +26,6 @@ class Proxy:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self.port))
         listener.listen()
-        self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 

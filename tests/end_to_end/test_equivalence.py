@@ -76,7 +76,7 @@ def test_live_sites_say_what_a_replay_says(protocol: str, tmp_path: Path) -> Non
         last = feeder.finish()
         until(lambda: all(_pane(system, watch.name, watch.pane_us) >= last - 2 for watch in watches))
         too_late = feeder.put_too_late()
-        until(lambda: system.watches()["late_heat"]["cost"]["late"] == too_late)
+        until(lambda: (late := system.watches().get("late_heat")) and late["cost"]["late"] == too_late)
         assert system.stop("up") == 0, system.log("up")
         live = read_live(system.store)
     feeder.write_all(tmp_path / "all.parquet")

@@ -38,6 +38,7 @@ from tests.end_to_end.judging import (
     script,
     sketch_complaints,
 )
+from tests.end_to_end.kafka import free_ports
 from tests.end_to_end.proxy import Proxy
 from tests.end_to_end.system import System, javas_of, until
 
@@ -48,7 +49,7 @@ MANY = len(WATCHES) + 1 + len(SKETCHED)
 SITES = ("north", "south")
 KINDS = ("coordinator", "site", "java", "link")
 PROTOCOLS = ("coordinator", "broadcast")
-AFTER_S = 5.0  # beyond the lease, until everything is valid again
+AFTER_S = 20.0  # beyond the lease, until everything is valid again; 5 where little else runs
 PACE_S = 0.4
 ROUNDS = 10
 
@@ -59,7 +60,7 @@ class Story:
     def __init__(self, folder: Path, *, lease: float, seed: int, protocol: str) -> None:
         self.lease, self.dice = lease, np.random.default_rng(seed)
         self._held = ExitStack()
-        self.proxies = {name: Proxy(0) for name in SITES}
+        self.proxies = {name: Proxy(0, port) for name, port in zip(SITES, free_ports(len(SITES)), strict=True)}
         dial = {name: proxy.port for name, proxy in self.proxies.items()}
         watches = f"{script()}{RANKING_SENTENCE};\n{SKETCH_SENTENCES}"
         self.system = System(folder / "live", SITES, watches, tables=TABLES, lease=lease, dial=dial, protocol=protocol)
@@ -120,7 +121,7 @@ class Story:
         (java,) = javas_of(self.system.running[name].pid)
         before = self.system.reads(name), self.system.batches(name)
         self.system.kill(name)
-        until(lambda: not _runs(java), seconds=20, story=lambda: f"the Java of site {name} outlives it")
+        until(lambda: not _runs(java), seconds=60, story=lambda: f"the Java of site {name} outlives it")
         self.system.start(name)
         self._wait_until_it_reads(name, *before)
 
@@ -134,7 +135,7 @@ class Story:
 
     def _cut(self, name: str) -> None:
         self.proxies[name].cut()
-        until(lambda: not self.system.is_online(name), story=self._story)
+        until(lambda: self.system.is_offline(name), story=self._story)
         if self.lease < 10:
             self._wait_for_stale_answers(name)
         else:
@@ -157,11 +158,12 @@ class Story:
     def _valid_again(self, kind: str) -> None:
         """All is valid, as of a later pane than when everybody was ready."""
         begin = time.monotonic()
-        panes = {name: watch["pane"] for name, watch in self.system.watches().items()}
+        watches = until(self._all_watches, story=self._story)
+        panes = {name: watch["pane"] or 0 for name, watch in watches.items()}
 
         def is_so() -> bool:
-            watches = self.system.watches()
-            return len(watches) == MANY and all(
+            watches = self._all_watches()
+            return bool(watches) and all(
                 watch["state"] == "valid" and watch["pane"] > panes[name] for name, watch in watches.items()
             )
 
@@ -169,8 +171,13 @@ class Story:
         self.waits.append((kind, round(time.monotonic() - begin, 1)))
 
     def _all_valid(self) -> bool:
+        watches = self._all_watches()
+        return bool(watches) and all(watch["state"] == "valid" for watch in watches.values())
+
+    def _all_watches(self) -> dict[str, dict[str, Any]]:
+        """All that there are; nothing where nobody answers."""
         watches = self.system.watches()
-        return len(watches) == MANY and all(watch["state"] == "valid" for watch in watches.values())
+        return watches if len(watches) == MANY else {}
 
     def _step(self, name: str, pane_us: int) -> int:
         watch = self.system.watches().get(name)

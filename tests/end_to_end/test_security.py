@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,15 +82,19 @@ class Secured:
             for site in self.good:
                 site.feed(2 + self.fed % 9)
         wanted = 1_000 + self.fed - 2
-        until(lambda: (self.system.watches()["flow"]["pane"] or 0) >= wanted, seconds=30, story=self.system.watches)
+        until(lambda: (self._flow("pane") or 0) >= wanted, story=self.system.watches)
         settled = ("valid", "filling")  # in between it may be resolving
-        until(lambda: self.system.watches()["flow"]["state"] in settled, seconds=30, story=self.system.watches)
+        until(lambda: self._flow("state") in settled, story=self.system.watches)
         assert [site.downs for site in self.good] == [[], []]
+
+    def _flow(self, what: str) -> Any:
+        """Of the watch; None where nobody answers in time."""
+        return self.system.watches().get("flow", {}).get(what)
 
     def refused(self, bad: LightSite, reason: str, *, fatal: bool) -> None:
         """It is told why, in one sentence, and the others do not notice."""
         self.feed(2)
-        until(lambda: bad.downs, seconds=30)
+        until(lambda: bad.downs)
         assert reason in bad.downs[0][0]
         assert bad.downs[0][1] is fatal
         assert "\n" not in bad.downs[0][0]
@@ -109,7 +114,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 def _begin(secured: Secured) -> None:
     """Rows that come before a site knows of a watch are not its."""
     for site in secured.good:
-        until(lambda site=site: site.agent.knows_watches, seconds=30)
+        until(lambda site=site: site.agent.knows_watches)
 
 
 def test_the_good_ones_are_answered(secured: Secured) -> None:
@@ -135,16 +140,16 @@ def test_another_version_is_refused(secured: Secured, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(grpc_link, "calling_card", lambda **_: card)
         bad = secured.site("west")
-        until(lambda: bad.downs, seconds=30)
+        until(lambda: bad.downs)
     secured.refused(bad, "speaks version 1 of tacit's protocol and this coordinator speaks version", fatal=True)
 
 
 @pytest.mark.parametrize("frame", [b"\xff\xfe garbled", encode_frame([b"\x08\x96\x01 no message"])])
 def test_a_garbled_message_ends_that_link_only(secured: Secured, frame: bytes) -> None:
     bad = secured.site("west")
-    until(lambda: bad.agent.number is not None, seconds=30)
+    until(lambda: bad.agent.number is not None)
     bad.say(frame)
-    until(lambda: bad.downs, seconds=30)
+    until(lambda: bad.downs)
     assert "\n" not in bad.downs[0][0]
     bad.stop()
     secured.feed(2)

@@ -11,7 +11,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 
 from tacit.pipelines.failures import one_sentence
-from tacit.vocabulary.errors import InputError, TacitError
+from tacit.vocabulary.errors import InputError, MachineError, TacitError
 
 
 def fail_unwinding(ending: BaseException) -> None:
@@ -42,6 +42,13 @@ def test_an_error_on_its_own_is_told() -> None:
     with pytest.raises(TacitError, match="Spark failed: Broken pipe"):
         with one_sentence():
             raise Py4JError("Broken pipe")
+
+
+def test_a_connection_that_breaks_during_a_call_is_that_of_a_java_that_ended() -> None:
+    """As long as the process is not gone, nothing else tells."""
+    with pytest.raises(MachineError, match="Spark's Java process has ended"):
+        with one_sentence():
+            raise Py4JError("An error occurred while calling o113.get")
 
 
 def test_the_cause_is_told_and_not_what_wraps_it(spark: SparkSession) -> None:

@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def start(program: str, tmp_path: Path, **environment: str) -> subprocess.Popen[
 def run(program: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     with start(program, tmp_path, **environment) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -59,8 +60,24 @@ def processes_of(folder: Path) -> list[int]:
     return found
 
 
-def wait_until(ready: Callable[[], object], *, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
+def listeners_of(folder: Path) -> list[int]:
+    """Those of them that listen on a port, as Java does before Spark itself starts in it."""
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
+    return [each for each in processes_of(folder) if not listening.isdisjoint(_files_of(each))]
+
+
+def _files_of(process: int) -> set[str]:
+    found = set()
+    with suppress(OSError):
+        for each in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                found.add(os.readlink(each))
+    return found
+
+
+def wait_until(ready: Callable[[], object]) -> None:
+    end = time.monotonic() + 60.0
     while not ready() and time.monotonic() < end:
         time.sleep(0.02)
 
@@ -68,7 +85,8 @@ def wait_until(ready: Callable[[], object], *, seconds: float = 60.0) -> None:
 def test_a_session_is_quiet_private_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = run(
         """
-        import os, sys
+        import os, signal, sys
+        import pyspark.sql
         from tacit.pipelines.session import close_session, open_session
 
         touched = ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_HOME", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_IP")
@@ -124,7 +142,16 @@ def test_a_session_is_quiet_private_and_leaves_nothing_behind(tmp_path: Path) ->
         if os.path.isdir("/proc"):
             assert not os.path.exists(f"/proc/{java}")
 
+        class Interrupted(pyspark.sql.SparkSession):
+            def __init__(self, context):
+                signal.raise_signal(signal.SIGINT)  # when PySpark has put its own handler in the place
+                super().__init__(context)
+
+        seen, pyspark.sql.SparkSession = [], Interrupted
+        signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
         again = open_session("again", cores=1)
+        signal.raise_signal(signal.SIGINT)
+        assert seen == [signal.SIGINT] * 2  # whoever has a handler of his own keeps it
         assert again.range(5).count() == 5  # closed when the process ends
         """,
         tmp_path,
@@ -170,11 +197,12 @@ def test_the_log_is_there_when_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
-@pytest.mark.parametrize(("signals", "delay_s"), [
-    ([signal.SIGINT], 0.0), ([signal.SIGTERM], 0.0), ([signal.SIGINT], 1.5), ([signal.SIGINT] * 2, 0.5),
+@pytest.mark.parametrize(("signals", "when"), [
+    ([signal.SIGINT], processes_of), ([signal.SIGTERM], processes_of), ([signal.SIGINT], listeners_of),
+    ([signal.SIGINT] * 2, processes_of),
 ], ids=["interrupt", "end", "later", "twice"])  # fmt: skip
 def test_a_signal_while_spark_starts_leaves_nothing_behind(
-    tmp_path: Path, signals: list[signal.Signals], delay_s: float
+    tmp_path: Path, signals: list[signal.Signals], when: Callable[[Path], list[int]]
 ) -> None:
     """Also for a program that knows nothing of signals."""
     program = """
@@ -187,15 +215,14 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(
     """
     spare = tmp_path / "temporary"
     with start(program, tmp_path) as process:
-        wait_until(lambda: processes_of(spare) or process.poll() is not None)
-        time.sleep(delay_s)
+        wait_until(lambda: when(spare) or process.poll() is not None)
         for each in signals:
             process.send_signal(each)
             time.sleep(0.2)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (-signals[0], "")
     assert ("KeyboardInterrupt" in err) == (signals[0] is signal.SIGINT)
-    wait_until(lambda: not processes_of(tmp_path), seconds=2.0)
+    wait_until(lambda: not processes_of(tmp_path))
     assert processes_of(tmp_path) == []
     assert list(spare.iterdir()) == []
 
@@ -241,7 +268,7 @@ def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path
     with start(program, tmp_path) as process:
         wait_until(lambda: any((tmp_path / "temporary").iterdir()) or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "[15]\n", "")
 
 
@@ -286,7 +313,7 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
             Path("in", name + ".part").rename(Path("in", name + ".csv"))
 
         def until(ready):
-            end = time.monotonic() + 60
+            end = time.monotonic() + 120
             while not ready():
                 assert time.monotonic() < end, "waited too long"
                 time.sleep(0.02)
@@ -299,7 +326,7 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
             made.start()
             return made
 
-        seen, inside, ids = {}, threading.Event(), set()
+        seen, inside, gone, ids = {}, threading.Event(), threading.Event(), set()
 
         def take(number, batch):
             ids.add(air.checkpoint_id())
@@ -307,13 +334,14 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
 
         def linger(number, batch):
             inside.set()
-            time.sleep(1.0)
+            gone.wait(60)
             take(number, batch)
 
         def kill(spark):
             java = spark.sparkContext._gateway.proc.pid
             os.kill(java, signal.SIGKILL)
             until(lambda: not air.alive())
+            gone.set()
             assert not air.is_idle()
             assert str(air.failure()).startswith("table air: Spark's Java process has ended"), air.failure()
             air.stop()
@@ -324,13 +352,14 @@ def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_pa
         air = table(spark, take)
         until(air.is_idle)
         assert seen == {0: [2]} and air.failure() is None, (seen, air.failure())
-        put("b", (3, 1.0))
         kill(spark)
+        put("b", (3, 1.0))
         close_session(spark)
+        gone.clear()
 
         spark = open_session("second", cores=1, memory="512m")
         air = table(spark, linger)
-        inside.wait(60)
+        assert inside.wait(60)
         kill(spark)
 
         spark = open_session("third", cores=1, memory="512m")  # the second was never closed

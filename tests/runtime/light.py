@@ -22,10 +22,10 @@ from tacit.transport.grpc_link import SiteLink
 from tests.runtime.live import RecordedBatch
 from tests.runtime.recordings import recorded
 
-__all__ = ["COLUMNS", "LightSite", "LightSystem", "rows", "until"]
+__all__ = ["COLUMNS", "PATIENCE_S", "LightSite", "LightSystem", "rows", "until"]
 
 COLUMNS = {"x": "double", "k": "string"}
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def until(condition: Callable[[], Any], what: str = "what the test waits for") -> Any:
@@ -100,11 +100,14 @@ class LightSite:
 
 
 class LightSystem:
-    """A coordinator with quick heartbeats, and its sites. Use it as a context manager."""
+    """A coordinator with quick heartbeats, and its sites. Use it as a context manager.
+
+    The lease is one that no busy machine lets run out; who waits for its end takes a shorter one.
+    """
 
     def __init__(self, folder: Path, **coordinator: Any) -> None:
         self.folder = folder
-        settings = {"listen": "127.0.0.1:0", "heartbeat_seconds": 0.1, "lease_seconds": 2, "gather_seconds": 5}
+        settings = {"listen": "127.0.0.1:0", "heartbeat_seconds": 0.1, "lease_seconds": 10, "gather_seconds": 5}
         self.config = Config.model_validate({"coordinator": {**settings, **coordinator}}, context={"folder": folder})
         self.links = LinkThread()
         self.sites: dict[str, LightSite] = {}

@@ -119,6 +119,21 @@ def test_a_row_of_the_future_does_not_stop_a_watch(tmp_path: Path, caplog: pytes
     assert said(live, "other") == ("valid", pytest.approx(40, abs=0.5))
 
 
+def test_what_came_after_spark_was_asked_for_rows_is_not_late(tmp_path: Path) -> None:
+    live = Live(tmp_path, ("south",), "d", COLUMNS)
+    live.clock, live.wall_us = "wall", 110_000_000
+    live.crash_site("south")
+    live.ask(TOTAL)
+    live.batch("south", rows(TOTAL, range(100, 110), 5))
+    live.settle(4)
+    asked_us, live.wall_us = live.wall_us, 125_000_000  # and then it took long until the agent had time for it
+    live.agents["south"].tick({"d": True}, asked_us)
+    live.batch("south", rows(TOTAL, range(110, 125), 5))
+    live.settle(4)
+    assert said(live) == ("valid", pytest.approx(50, abs=0.5))
+    assert live.ask("SHOW SITES")[0]["sites"][0]["late"] == 0
+
+
 def test_late_rows_of_an_altered_watch_are_counted_once(live: Live) -> None:
     live.ask(TOTAL)
     feed(live, range(100, 130))

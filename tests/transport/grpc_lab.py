@@ -10,11 +10,10 @@ from typing import Any
 
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.grpc_server import Server, serve
-from tacit.transport.limits import ServerLimits
 from tacit.transport.security import ServerSecurity
 from tacit.wire import decode_frame, encode_frame
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -46,7 +45,7 @@ async def count(request, client):
 
 async def listen(address="127.0.0.1:0", *, security=None, **parts) -> Server:
     """A coordinator that echoes, unless told otherwise."""
-    parts = {"on_link": echo, "on_ask": parrot, "on_follow": count, "limits": ServerLimits(farewell_s=0.2), **parts}
+    parts = {"on_link": echo, "on_ask": parrot, "on_follow": count, **parts}
     return await serve(address, security=ServerSecurity() if security is None else security, **parts)
 
 

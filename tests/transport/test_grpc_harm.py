@@ -125,7 +125,7 @@ def test_a_garbled_frame_from_the_coordinator_ends_the_stream_and_the_site_comes
 
 
 def test_a_frame_that_is_too_large_ends_that_stream_only():
-    limits = ServerLimits(message_bytes=10_000, farewell_s=0.2)
+    limits = ServerLimits(message_bytes=10_000)
 
     async def test():
         async with listening(limits=limits) as address, linked(address, "good") as good, linked(address, "bad") as bad:
@@ -159,7 +159,7 @@ def test_a_frame_that_is_too_large_is_not_even_sent_and_the_site_comes_back(capl
 
 
 def test_a_frame_that_is_too_large_for_a_site_ends_its_stream_only(caplog):
-    limits = ServerLimits(message_bytes=10_000, farewell_s=0.2)
+    limits = ServerLimits(message_bytes=10_000)
 
     async def test():
         async def too_much(link):
@@ -179,7 +179,7 @@ def test_a_frame_that_is_too_large_for_a_site_ends_its_stream_only(caplog):
 
 
 def test_what_comes_at_once_finds_room_however_much_it_is():
-    limits = ServerLimits(queue_bytes=100_000, farewell_s=0.2)
+    limits = ServerLimits(queue_bytes=100_000)
     frames = [bytes([number]) * 50_000 for number in range(20)]
 
     async def test():
@@ -245,7 +245,7 @@ def test_a_coordinator_that_does_not_read_breaks_the_link_and_not_the_sites_memo
 
 
 def test_a_site_that_says_nothing_is_let_go():
-    limits = ServerLimits(handshake_s=0.05, farewell_s=0.2)
+    limits = ServerLimits(handshake_s=0.05)
 
     async def test():
         async with listening(limits=limits) as address, linked(address) as site:

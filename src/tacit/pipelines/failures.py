@@ -27,6 +27,7 @@ from tacit.vocabulary.errors import DataError, MachineError, SentenceError, Taci
 __all__ = ["GONE", "one_sentence", "translate", "translate_java"]
 
 GONE = "Spark's Java process has ended"
+_CUT = re.compile(r"An error occurred while calling \S+$")  # py4j's words for a connection that broke during a call
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 _STATE = re.compile(r"SQLSTATE: ?([0-9A-Z]{5})")
 _OWN = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILINE)
@@ -103,7 +104,7 @@ def _interruption(error: BaseException, handled: BaseException | None) -> BaseEx
 
 def translate(error: Exception) -> TacitError:
     """The :class:`TacitError` that says what a Spark error means to the user."""
-    if isinstance(error, Py4JNetworkError):
+    if isinstance(error, Py4JNetworkError) or (type(error) is Py4JError and _CUT.match(str(error))):
         return MachineError(GONE)
     condition, parameters, message = _story(error)
     if isinstance(error, PythonException):

@@ -216,9 +216,11 @@ def _start(
             _owned = replace(owned, on_interrupt=on_interrupt)
             atexit.register(_close_at_exit)
     if owned is None:
-        deliver(waiting, lambda: None)
+        deliver(waiting or [signal.SIGINT], lambda: None)
         raise KeyboardInterrupt
     deliver(waiting, lambda: close_session(owned.session), on_interrupt)
+    if on_interrupt is signal.default_int_handler and owned.on_interrupt_open is not on_interrupt:
+        signal.signal(signal.SIGINT, owned.on_interrupt_open)  # whoever has a handler of his own keeps it
     return owned.session
 
 
@@ -251,17 +253,42 @@ def _launch(
         with log_path.open("wb") as log, _environment(java, folder):
             start.launch = launch_gateway
             start.gateway = launch_gateway(conf, _outputs(log, verbose))  # type: ignore[no-untyped-call]
-            session = SparkSession(SparkContext(conf=conf, gateway=start.gateway))
+            with _our_interrupts() as theirs:
+                context = SparkContext(conf=conf, gateway=start.gateway)
+            session = SparkSession(context)
     except BaseException as error:
         end_java(start.process(error), start.gateway)
         reason = _last_words(log_path)
         private.remove()
-        if start.is_cut and isinstance(error, Exception):
+        if (start.is_cut and isinstance(error, Exception)) or isinstance(error, _TheirInterruptError):
             return None
         if isinstance(error, Exception):
             raise MachineError(f"Spark did not start{reason}; run: tacit doctor") from error
         raise
-    return _Owned(session, start.gateway, private, None, signal.getsignal(signal.SIGINT))
+    return _Owned(session, start.gateway, private, None, theirs[0])
+
+
+class _TheirInterruptError(Exception):
+    """PySpark's handler took an interrupt that was ours."""
+
+
+@contextmanager
+def _our_interrupts() -> Iterator[list[Any]]:
+    """PySpark puts a handler of its own in the place of ours when its context is made: it is on the list, and ours is
+    back at once. An interrupt that came in between is known again."""
+    theirs: list[Any] = []
+    ours = signal.getsignal(signal.SIGINT)
+    try:
+        try:
+            yield theirs
+        finally:
+            theirs.append(signal.getsignal(signal.SIGINT))
+            if theirs[0] is not ours and ours is not None:
+                signal.signal(signal.SIGINT, ours)
+    except KeyboardInterrupt as error:
+        if theirs and theirs[0] is not ours:
+            raise _TheirInterruptError from error
+        raise
 
 
 def _settings(folder: Path, memory: str, java: Java, short_work: bool, verbose: bool) -> dict[str, str]:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from tacit.runtime.config import Config
@@ -60,8 +60,9 @@ class CoordinatorRunner:
 
     def stop(self) -> None:
         """End it, after everything is stored."""
-        if self._loop is not None and self._stop is not None and not self.ended.is_set():
-            self._loop.call_soon_threadsafe(self._stop.set)
+        if self._loop is not None and self._stop is not None:
+            with suppress(RuntimeError):  # it has ended by itself, maybe just now
+                self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread.is_alive():
             self._thread.join()
         self._held.close()

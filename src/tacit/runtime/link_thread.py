@@ -22,7 +22,7 @@ class HeldLink:
     def __init__(self, loop: asyncio.AbstractEventLoop, make: Callable[[], SiteLink]) -> None:
         self._loop, self._make = loop, make
         self._link: SiteLink | None = None
-        self._stop: asyncio.Event | None = None
+        self._stop = asyncio.Event()  # of the loop's thread
         self._done: Future[None] | None = None
 
     def start(self) -> None:
@@ -39,8 +39,8 @@ class HeldLink:
         return False
 
     def stop(self) -> None:
-        """Hang up."""
-        if self._done is None or self._stop is None:
+        """Hang up, also a link whose turn to dial has not come yet."""
+        if self._done is None:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
         with suppress(Exception):
@@ -57,7 +57,6 @@ class HeldLink:
             self._link.send(frame)
 
     async def _run(self) -> None:
-        self._stop = asyncio.Event()
         self._link = self._make()
         await self._link.run(self._stop)
 

@@ -295,9 +295,10 @@ class SiteAgent:
                 self._put(works)
                 self._flush()
 
-    def _close(self, table: SiteTable, place: tuple[str, str, int] | None) -> bool:
+    def _close(self, table: SiteTable, place: tuple[str, str, int] | None, now_us: int | None = None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
-        reached = table.clock.watermark(self.wall_us(), table.idle_since_us, table.elsewhere_us)
+        now_us = self.wall_us() if now_us is None else now_us
+        reached = table.clock.watermark(now_us, table.idle_since_us, table.elsewhere_us)
         here = self._book.of(table.name)
         moved: set[str] = set()
         for data in here if reached is not None else ():
@@ -353,10 +354,13 @@ class SiteAgent:
 
     # Time
 
-    def tick(self, idle: Mapping[str, bool]) -> None:
-        """Called every ``heartbeat_s``: panes pass by the clock where Spark found nothing new, and all is well."""
+    def tick(self, idle: Mapping[str, bool], asked_us: int | None = None) -> None:
+        """Called every ``heartbeat_s``: panes pass by the clock where Spark found nothing new, and all is well.
+
+        ``asked_us`` is when Spark was asked, now unless told: what came while we waited for our turn is not late.
+        """
         with self._lock:
-            now = self.wall_us()
+            now = self.wall_us() if asked_us is None else asked_us
             self._follow_here()
             for name, table in self.tables.items():
                 self._close_held(table)
@@ -365,7 +369,7 @@ class SiteAgent:
                     continue
                 if table.idle_since_us is None:
                     table.idle_since_us = now
-                self._close(table, None)
+                self._close(table, None, now)
             self._beat()
             self._flush()
 

@@ -341,9 +341,10 @@ class SiteRunner:
         while not self._end.wait(1.0 if self.agent is None else self.agent.heartbeat_s):
             if self.agent is None:
                 continue
+            asked_us = self.agent.wall_us()
             idle = {name: self._reading and table.is_idle() for name, table in self._tables.items()}
             try:
-                self.agent.tick(idle)
+                self.agent.tick(idle, asked_us)
                 for name in (name for name, is_idle in idle.items() if is_idle and self.agent.wants_history(name)):
                     if self._filler is None or not self._filler.is_alive():
                         self._filler = threading.Thread(target=self._fill, args=(name,), daemon=True)

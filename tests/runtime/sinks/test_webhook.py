@@ -179,10 +179,10 @@ def test_a_server_that_dawdles_is_given_up_for_now(receiver: Receiver) -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(SinkError, match="cannot be reached: Connection refused") as caught:
-        send(WebhookSink(f"http://127.0.0.1:{port}/"))
+    with socket.socket() as taken:  # by nobody who listens, and by nobody else meanwhile
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(SinkError, match="cannot be reached: Connection refused") as caught:
+            send(WebhookSink(f"http://127.0.0.1:{taken.getsockname()[1]}/"))
     assert caught.value.retry
 
 

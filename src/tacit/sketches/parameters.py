@@ -16,11 +16,13 @@ import numpy as np
 
 from tacit.vocabulary import OptionError
 
-__all__ = ["Counter", "Query", "Shape", "merged_error", "split", "unmerged_error"]
+__all__ = ["LEAST", "Counter", "Query", "Shape", "merged_error", "split", "unmerged_error"]
 
 Counter = Literal["histogram", "wave", "random_wave"]
 Query = Literal["point", "inner_product"]
 
+LEAST = 1e-9
+"""The least error and the least probability of a sketch with a sliding window."""
 _LEAST_SHARE = 1e-100
 
 

@@ -68,7 +68,7 @@ def live_plan(plan: WatchPlan) -> WatchPlan:
 
 def _only_finite(recorded: WatchPlan) -> WatchPlan:
     (value,) = recorded.statistics
-    finite = f"abs({value.present}) < CAST('Infinity' AS DOUBLE)"
+    finite = f"abs({value.present}) <= 1.7976931348623157E308"
     return replace(recorded, where=f"{recorded.where} AND {finite}" if recorded.where else finite)
 
 

@@ -46,6 +46,13 @@ def test_names_come_first_and_the_rest_is_the_benchmark_s_own(tacit: Tacit) -> N
 
 
 @pytest.mark.usefixtures("folder")
+def test_help_is_of_the_command_or_of_the_benchmark_that_is_named(tacit: Tacit) -> None:
+    for word in ("--help", "-h"):
+        assert "tacit bench NAME" in tacit("bench", word).out
+        assert tacit("bench", "fast", word).out == f"== fast: fast is measured\nfast ['{word}']\n"
+
+
+@pytest.mark.usefixtures("folder")
 def test_one_that_fails_fails_the_command_and_does_not_stop_the_others(tacit: Tacit) -> None:
     done = tacit("bench", "wrong", "fast")
     assert (done.code, done.err) == (1, "failed: wrong\n")

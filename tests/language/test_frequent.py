@@ -140,6 +140,8 @@ def test_all_windows_are_there(window: str) -> None:
         (f"{START} HAVING n > 10 SKETCH ⟦0.1", ("SKETCH EPSILON 0.01 DELTA 0.01",)),
         (f"{START} HAVING n > 10 SKETCH DELTA 0.1 ⟦DELTA 0.2", ("second time",)),
         (f"{START} HAVING n > 10 SKETCH EPSILON ⟦1e-9", ("more than a site keeps", "larger EPSILON")),
+        (f"{START} HAVING n > 10 SKETCH EPSILON ⟦5e-324", ("less than a sketch can have, which is 1e-09",)),
+        (f"{START} HAVING n > 10 SKETCH DELTA ⟦1e-30", ("less than a sketch can have, which is 1e-09",)),
         (f"{START} HAVING n > 10 ⟦SKECTH EPSILON 0.1", ("did you mean SKETCH?",)),
         (f"{START} ALERT WHEN n > 10 ⟦SKETCH EPSILON 0.1", ("needs no sketch", "leave SKETCH out")),
         (f"{START} ORDER BY n DESC LIMIT 3 ⟦SKETCH EPSILON 0.1", ("needs no sketch",)),

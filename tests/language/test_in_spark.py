@@ -11,6 +11,7 @@ import pytest
 
 from tacit.functions.evaluate import value
 from tacit.language import WatchPlan, parse_watch
+from tacit.language.recorded import recorded_plans
 from tacit.language.spark_functions import AGGREGATE_FUNCTIONS, ROW_FUNCTIONS, UNREPEATABLE
 from tests.language.twins import watch
 
@@ -107,3 +108,14 @@ def test_the_keys_of_sketches_are_counted_in_rows_that_have_one(frame: DataFrame
     assert counted("SELF_JOIN_SIZE(get(t.tags, 0))", "WHERE t.i > 3") == [("x", "x", "y")]
     assert counted("INNER_PRODUCT(i, y)", "WHERE ok") == [("3", "7", "9"), ("11.0", "2.0", "3.5")]
     assert counted("QUANTILE(i / 2 + y, 0.5)") == [("15.5", "3.0", "3.5", "9.5")]
+
+
+def test_infinite_values_do_not_count_in_a_quantile(frame: DataFrame) -> None:
+    words = "QUANTILE(CASE WHEN i = 3 THEN double('inf') WHEN i = 7 THEN double('-inf') ELSE i END, 0.5)"
+    for where in ("", "WHERE i > 0 OR ok"):
+        plan = parse_watch(f"CREATE WATCH w AS SELECT {words} AS v FROM t {where} TRACK v WITHIN 5 PERCENT")
+        (recorded,) = recorded_plans(plan)
+        assert recorded.where is not None
+        rows = frame.where(recorded.where).selectExpr("i").collect()
+        assert rows
+        assert not {3, 7, None} & {row.i for row in rows}

@@ -122,6 +122,23 @@ def test_where_protects_contributions_and_groups(spark: SparkSession, tmp_path: 
     assert got.groups == ("1.0", "2.0", "3.0", "6.0")
 
 
+def test_equal_numbers_are_one_key_whatever_their_types(spark: SparkSession, tmp_path: Path) -> None:
+    """An inner product of a BIGINT and a DOUBLE was 0: 1 and 1.0 had two texts."""
+    from pyspark.sql import functions as sf
+
+    grouping, two = ByKey(("k",), ("k",), alike=True), "round_robin:2"
+    numbers = ["-2", "0", "1", "9007199254740992", "1.5", "100"]
+    kinds = {"bigint": numbers[:4], "double": numbers, "decimal(20,2)": numbers, "string": numbers, "float": numbers}
+    for at, (kind, texts) in enumerate(kinds.items()):
+        frame = spark.createDataFrame([(text, START, "s") for text in texts], "k STRING, ts LONG, station STRING")
+        typed = frame.withColumn("k", sf.col("k").cast(kind))
+        got = record(spark, tmp_path, typed, ("one", "1"), grouping=grouping, site=two, folder=str(at))
+        assert sorted(got.keys or ()) == sorted(f'["{text}"]' for text in texts), kind
+    odd = spark.sql("SELECT explode(array(-0D, 0D, double('NaN'), double('inf'), 1e300)) k, 1 ts, 's' station")
+    got = record(spark, tmp_path, odd, ("one", "1"), grouping=grouping, site=two, folder="odd")
+    assert sorted(got.keys or ()) == ['["0"]', '["1.0E300"]', '["Infinity"]', '["NaN"]']
+
+
 def test_a_site_all_of_whose_rows_fail_where_still_exists(spark: SparkSession, tmp_path: Path, data: DataFrame) -> None:
     got = record(spark, tmp_path, data, ("one", "1"), where="station <> 'c'")
     assert got.sites == ("a", "b", "c")

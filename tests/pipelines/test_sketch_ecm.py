@@ -212,6 +212,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"query": "range"}, OptionError, "a sketch is made for the query point or inner_product"),
     ({"counter": "list"}, OptionError, "'list' is none of them"),
     ({"seed": 2**63}, OptionError, "a seed is a whole number of 64 bits"),
+    ({"key": "text", "seed": 2**63}, OptionError, "a seed is a whole number of 64 bits"),
+    ({"key": 5}, OptionError, "the key is a column by its name, or an expression, and 5 is neither"),
+    ({"key": "twice"}, DataError, "2 columns are named twice, and the key is taken from one; rename the others"),
+    ({"fan_in": 2.5}, OptionError, "a task merges 2 sketches or more, and fan_in is 2.5"),
+    ({"merges_later": "a"}, OptionError, "merges_later is a"),
     ({"fan_in": 1}, OptionError, "a task merges 2 sketches or more, and fan_in is 1"),
     ({"merges_later": -1}, OptionError, "merges_later is -1"),
 ]
@@ -223,7 +228,7 @@ def test_what_is_wrong_is_told_before_a_job_runs(
 ) -> None:
     frame = spark.range(3).selectExpr(
         "raise_error('a job ran') AS key", "id AS time", "0.5D AS half", "'x' AS text", "id"
-    ).selectExpr("CAST(key AS BIGINT) AS key", "time", "half", "text")  # fmt: skip
+    ).selectExpr("CAST(key AS BIGINT) AS key", "time", "half", "text", "time AS twice", "text AS twice")  # fmt: skip
     for call in (ecm, ecm_by):
         with pytest.raises(kind) as caught:
             call(frame, **ASKED | wrong)
@@ -239,6 +244,11 @@ def test_groups_that_cannot_be(spark: SparkSession) -> None:
         ecm_by(frame, ["list"], **ASKED)
     with pytest.raises(OptionError, match="the column sketch is what the result is called"):
         ecm_by(frame, ["sketch"], **ASKED)
+    with pytest.raises(
+        OptionError, match="groups of sketches are by columns of the frame, by their names, and None is"
+    ):
+        ecm_by(frame, [None], **ASKED)
+    assert ecm_by(frame, "time", **ASKED).columns == ecm_by(frame, ["time", "TIME"], **ASKED).columns
     with pytest.raises(TypeError, match="epsilom"):
         ecm(frame, epsilom=0.1, **ASKED)
 

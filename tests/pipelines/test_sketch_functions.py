@@ -91,6 +91,10 @@ def test_sql_asks_sketches(sql: SparkSession, hours: list[EcmSketch]) -> None:
     assert rows[0].error == one.point_error
     assert list(rows[2]) == [None] * 8
     (row,) = sql.sql("""
+        SELECT ecm_estimate(sketch, NULL), ecm_estimate(sketch, 'tea', NULL), ecm_total(sketch, NULL), ecm_total(NULL)
+        FROM hourly WHERE hour = 0""").collect()
+    assert list(row) == [None] * 4
+    (row,) = sql.sql("""
         SELECT ecm_inner_product(a.sketch, b.sketch) AS product, sketch_merge(a.sketch, b.sketch) AS both
         FROM hourly a JOIN hourly b ON a.hour = 0 AND b.hour = 1""").collect()
     assert row.product == one.inner_product(two)
@@ -139,6 +143,10 @@ def test_one_sketch_for_many_rows(sql: SparkSession) -> None:
     assert [tuple(row) for row in found] == [(2, 2), (None, None), (5, 1), (0, 0)]
     with pytest.raises(DataError, match="these bytes are no sketch"):
         functions.estimates_of(b"nothing", "key")
+    with pytest.raises(DataError, match="a sketch is read from bytes, and a NoneType is given"):
+        functions.estimates_of(None, "key")
+    with pytest.raises(OptionError, match="a CountMin counts without a window; leave the length out"):
+        functions.estimates_of(COUNTS, "key", 3)
 
 
 def test_other_sketches(sql: SparkSession) -> None:

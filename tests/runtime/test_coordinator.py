@@ -55,6 +55,9 @@ def test_a_table_that_nobody_has(live: Live) -> None:
     feed(live, range(100, 130), 5)
     assert (shown(live)["state"], shown(live)["answer"]) == ("filling", [])
     assert shown(live)["sites"] == []
+    product = "SELECT INNER_PRODUCT(d.x, logns.x) AS p FROM d, logns WINDOW LAST 1 HOUR EVERY 1 MINUTE"
+    (result,) = live.ask(f"CREATE WATCH joined AS {product} TRACK p WITHIN 5 PERCENT")
+    assert result["note"] == "no site has a table named logns yet; until then it is empty"
 
 
 def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None:

@@ -158,6 +158,7 @@ def test_a_wrong_shape_is_refused(options, why):
         ([1], "one count for each of 2 keys"),
         ([1, -1], "counts are 0 or more, and -1 is given"),
         ([1, 0.5], "counts are whole numbers"),
+        ([[1], [2, 3]], "counts are whole numbers, and lists are given"),
         ([2**63 - 1, 1], "counts up to 2\\^63 - 1"),
         (np.array([2**64 - 1, 2**64 - 1], dtype=np.uint64), "counts up to 2\\^63 - 1"),
     ],

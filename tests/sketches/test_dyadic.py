@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.sketches import DyadicEcm, SlidingWindow
 from tacit.sketches.count_min import CountMin
 from tacit.sketches.dyadic import DyadicCountMin
-from tacit.sketches.ranges import nodes_of
+from tacit.sketches.ranges import nodes_of, share_of
 from tacit.sketches.serial import Writer, seal
 from tacit.vocabulary import DataError, LineageMismatch, MergeError, OptionError
 from tests.sketches.chance import assert_rare
@@ -69,10 +70,27 @@ def test_where_all_is_exact_answers_are(stream, lo, hi, phi):
         assert all(sketch.lower_bound(key) == count for key, count in truth.items())
 
 
+@pytest.mark.parametrize("share", [0.07, 0.14, 0.28, 0.29, 0.55, 0.57, 0.58])
+def test_a_key_with_just_its_share_is_heavy(share):
+    """0.07 * 100 is 7.000000000000001, and a key that came 7 times in 100 was missing."""
+    times = round(100 * share)
+    sketch, _ = exact([(5, times), *((key, 1) for key in range(6, 6 + min(50, 100 - times)))])
+    sketch.update(63, 100 - sketch.total)
+    assert 5 in sketch.heavy_hitters(share)
+    assert (5, 6) in sketch.hierarchical_heavy_hitters(share)
+    assert sketch.quantile(share) == 5
+    windowed = DyadicEcm.for_query(0.05, 0.1, bits=6, window=SlidingWindow(10))
+    for key, count in ((5, times), (63, 100 - times)):
+        windowed.update(key, 1, count)
+    assert 5 in windowed.heavy_hitters(share)
+    assert (5, 6) in windowed.hierarchical_heavy_hitters(share)
+    assert windowed.quantile(share) == 5
+
+
 @given(stream=streams, share=st.floats(0.01, 1))
 def test_where_all_is_exact_heavy_hitters_are(stream, share):
     sketch, truth = exact(stream)
-    heavy = {key: count for key, count in truth.items() if count and count >= share * sketch.total}
+    heavy = {key: count for key, count in truth.items() if count and count >= share_of(share, sketch.total)}
     assert sketch.heavy_hitters(share) == heavy
     assert list(sketch.heavy_hitters(share).values()) == sorted(heavy.values(), reverse=True)
 
@@ -86,7 +104,7 @@ def test_where_all_is_exact_hierarchical_heavy_hitters_are(stream, share):
         for prefix in range(2**length):
             inside = [key for key in left if key >> (6 - length) == prefix]
             unclaimed = sum(left[key] for key in inside)
-            if unclaimed and unclaimed >= share * total:
+            if unclaimed and unclaimed >= share_of(share, total):
                 expected[prefix, length] = unclaimed
                 for key in inside:
                     left[key] = 0

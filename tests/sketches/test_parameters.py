@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.sketches import DeterministicWave, DyadicEcm, EcmSketch, ExponentialHistogram, SlidingWindow
 from tacit.sketches.parameters import Shape, merged_error, split, unmerged_error
 from tacit.vocabulary import OptionError
 
@@ -54,6 +55,29 @@ def test_counters_start_with_an_error_that_merging_brings_to_what_is_allowed(err
     assert error * (1 - 1e-9) <= merged_error(start, levels) <= error
 
 
+@pytest.mark.parametrize("levels", [10**5, 10**7, 10**12])
+def test_very_many_levels_are_solved_at_once(levels):
+    """1 + start does not see the smallest steps of a start near 1e-9: a billion of them would be a hang."""
+    assert 0 <= merged_error(unmerged_error(0.1, levels), levels) <= 0.1
+
+
+def test_numbers_of_numpy_are_written_as_they_are_counted_with():
+    """1 / 11 of 32 bits gave 11 buckets a level, and 12 when its bytes were read: they were damaged, it said."""
+    window, few = SlidingWindow(3600), np.float32(1 / 11)
+    for sketch in (
+        EcmSketch.for_query(few, few, window=window, seed=np.int64(-(2**63))),
+        DyadicEcm.for_query(few, few, bits=np.int8(16), window=window, seed=np.int64(5)),
+    ):
+        sketch.update_many(range(3000), np.arange(3000))
+        again = type(sketch).from_bytes(sketch.to_bytes())
+        assert again.lineage == sketch.lineage
+        assert again.merge(sketch).total() == pytest.approx(6000, rel=0.2)
+    for kind in (ExponentialHistogram, DeterministicWave):
+        counter = kind(window=window, epsilon=few)
+        counter.update_many(range(3000))
+        assert kind.from_bytes(counter.to_bytes()).estimate() == counter.estimate()
+
+
 def test_merging_adds_more_than_the_seed_says():
     """At epsilon = 0.25 two levels of merging reached 0.902 (docs: the seed's formula says at most 0.875)."""
     epsilon, levels, reached = 0.25, 2, 0.902
@@ -78,6 +102,7 @@ def test_more_levels_and_larger_errors_add_more(parts, levels):
     [
         ({"epsilon": 0.0}, "epsilon of a sketch is between 0 and 1"),
         ({"epsilon": float("nan")}, "epsilon of a sketch is between 0 and 1"),
+        ({"epsilon": 5e-324}, "epsilon of a sketch is at least 1e-100"),
         ({"delta": 1.0}, "delta of a sketch is between 0 and 1"),
         ({"levels": -1}, "0 levels or more"),
         ({"query": "join"}, "point or inner_product"),

@@ -19,13 +19,17 @@ __all__ = ["descriptions", "find_folder", "register"]
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
 
-    @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+    @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
     def bench(
         context: typer.Context,
         list_: bool = typer.Option(False, "--list", help="Say which benchmarks there are."),
     ) -> None:
-        """Run benchmarks: tacit bench [NAME …] [options of the benchmark]. Without a name, all of them."""
-        raise typer.Exit(_bench(list(context.args), list_))
+        """Run benchmarks: tacit bench NAME … OPTIONS; without a name, all of them. NAME --help says its options."""
+        words = list(context.args)
+        if words and words[0] in ("--help", "-h"):
+            typer.echo(context.get_help())
+            return
+        raise typer.Exit(_bench(words, list_))
 
 
 def _bench(words: list[str], listing: bool) -> int:

@@ -10,7 +10,7 @@ from tacit.functions.goals import Accuracy
 from tacit.language.clauses import Clause, Sentence
 from tacit.language.places import Source, closest
 from tacit.language.words import Words
-from tacit.sketches.parameters import split
+from tacit.sketches.parameters import LEAST, split
 
 __all__ = ["COUNTERS_MAX", "read_accuracy", "refuse_sketch_clause"]
 
@@ -85,6 +85,8 @@ def _share(source: Source, words: Words, word: str) -> tuple[Token, float]:
     if not 0 < value < 1:
         shown = f"{'-' if value < 0 else ''}{number}"
         raise source.error(f"{word} {shown} is not between 0 and 1", start, example)
+    if value < LEAST:
+        raise source.error(f"{word} {number} is less than a sketch can have, which is {LEAST}", start, example)
     return start, value
 
 

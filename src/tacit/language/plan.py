@@ -43,6 +43,7 @@ class ByKey:
 
     expressions: tuple[str, ...]  # Spark SQL
     names: tuple[str, ...]
+    alike: bool = False  # numbers that are equal are one key, whatever their types here and at other sites
 
 
 @dataclass(frozen=True, slots=True)

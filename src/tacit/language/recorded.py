@@ -26,6 +26,8 @@ def recorded_plans(plan: WatchPlan) -> tuple[WatchPlan, ...]:
     """One plan for each table that is to be recorded: the watch itself, or one for each of its sketches."""
     if not isinstance(plan.goal, SketchGoal):
         return (plan,)
+    if isinstance(plan.goal, Quantile):  # what is infinite has no rank that could be told
+        return tuple(_only_finite(_recorded(plan, key)) for key in plan.keys)
     return tuple(_recorded(plan, key) for key in plan.keys)
 
 
@@ -64,6 +66,12 @@ def live_plan(plan: WatchPlan) -> WatchPlan:
     return replace(recorded, grouping=ByKey((value,), ("value",)), statistics=(_ROWS,))
 
 
+def _only_finite(recorded: WatchPlan) -> WatchPlan:
+    (value,) = recorded.statistics
+    finite = f"abs({value.present}) <= 1.7976931348623157E308"
+    return replace(recorded, where=f"{recorded.where} AND {finite}" if recorded.where else finite)
+
+
 def _without_value(key: SketchKey) -> Statistic:
     missing = key.missing or no_value_text(key.expression)
     return Statistic("without_value", f"CASE WHEN {missing} THEN 1D ELSE 0D END", nonnegative=True, count=True)
@@ -79,7 +87,7 @@ def _recorded(plan: WatchPlan, key: SketchKey) -> WatchPlan:
         plan,
         table=key.table,
         where=" AND ".join(where) or None,
-        grouping=ByKey((key.expression,), ("key",)) if counted else None,
+        grouping=ByKey((key.expression,), ("key",), alike=True) if counted else None,
         statistics=(_ROWS if counted else value, *told),
         columns=columns,
         arguments=(),

@@ -19,7 +19,9 @@ def resolve(frame: DataFrame, name: str, *, role: str) -> str:
     wanted = name.strip().strip("`")
     if not wanted:
         raise DataError(f"the name of the {role} column is empty; the columns are {_shown(frame)}")
-    if wanted in frame.columns:
+    if (alike := frame.columns.count(wanted)) > 1:
+        raise DataError(f"{alike} columns are named {wanted}, and the {role} is taken from one; rename the others")
+    if alike:
         return wanted
     found = [each for each in frame.columns if each.lower() == wanted.lower()]
     if len(found) == 1:

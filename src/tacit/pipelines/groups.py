@@ -36,6 +36,7 @@ __all__ = [
 GROUP_MISSING = -1  # the group of rows that do not count
 GROUP, MEMBERS = "__tacit_group", "__tacit_members"  # what attach_key and attach_members add
 _KEY, _LIST = "__tacit_key", "__tacit_list"
+_WHOLE = 2.0**53  # up to here a DOUBLE has one text of its own as a whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def group_text(frame: DataFrame, grouping: ByKey) -> Column:
     names = key_columns(grouping)
     for name, text in zip(names, grouping.expressions, strict=True):
         _check_kind(frame.schema[name].dataType, text)
-    return _joined(frame, names)
+    return _joined(frame, grouping)
 
 
 def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
@@ -81,7 +82,7 @@ def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
         _check_kind(counting.schema[name].dataType, text)
     typed = counting.select(*names).distinct()
     texts = [_text(typed, name).alias(name) for name in names]
-    found = typed.orderBy(*names).select(_joined(typed, names).alias("text"), *texts).toArrow()
+    found = typed.orderBy(*names).select(_joined(typed, grouping).alias("text"), *texts).toArrow()
     parts = zip(*(found.column(name).to_pylist() for name in names), strict=True)
     named = [", ".join("NULL" if part is None else part for part in key) for key in parts]
     unique = dict(zip(found.column("text").to_pylist(), named, strict=True))
@@ -90,8 +91,7 @@ def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
 
 def attach_key(spark: SparkSession, frame: DataFrame, grouping: ByKey, groups: Groups) -> DataFrame:
     """Adds the number of each row's group."""
-    names = key_columns(grouping)
-    keyed = frame.withColumn(_KEY, _joined(frame, names))
+    keyed = frame.withColumn(_KEY, _joined(frame, grouping))
     return with_index(spark, keyed, _KEY, groups.texts, GROUP)
 
 
@@ -157,9 +157,21 @@ def _key(index: int) -> str:
     return f"{_KEY}{index}"
 
 
-def _joined(frame: DataFrame, names: list[str]) -> Column:
+def _joined(frame: DataFrame, grouping: ByKey) -> Column:
     """Several keys as one text that no other keys have."""
-    return sf.to_json(sf.array(*(_text(frame, name) for name in names)))
+    text = _same if grouping.alike else _text
+    return sf.to_json(sf.array(*(text(frame, name) for name in key_columns(grouping))))
+
+
+def _same(frame: DataFrame, name: str) -> Column:
+    """The text of a key that equal numbers of all types have: 1 of 1, 1.0 and 1.00."""
+    kind, value, text = frame.schema[name].dataType, sf.col(name), _text(frame, name)
+    if isinstance(kind, (st.FloatType, st.DoubleType)):
+        whole = value.between(-_WHOLE, _WHOLE) & (value % sf.lit(1.0) == 0)
+        return sf.when(whole, value.cast("bigint").cast("string")).otherwise(text)
+    if isinstance(kind, st.DecimalType) and kind.scale > 0:
+        return sf.regexp_replace(text, r"\.?0+$", "")
+    return text
 
 
 def _text(frame: DataFrame, name: str) -> Column:

@@ -18,7 +18,7 @@ from tacit.sketches import BloomFilter, DyadicCountMin, DyadicEcm, EcmSketch, Sk
 from tacit.vocabulary import IntArray, WordArray
 from tacit.vocabulary.errors import DataError, OptionError
 
-__all__ = ["ANSWERS", "answer", "estimate_known", "merge_group"]
+__all__ = ["ANSWERS", "answer", "check_length", "estimate_known", "merge_group"]
 
 _KEPT = 16
 
@@ -113,6 +113,12 @@ ANSWERS: dict[str, Callable[..., Any]] = {
 } | {"sketch_merge_all": merge_group}  # fmt: skip
 
 
+def check_length(sketch: Sketch, length: int | None) -> None:
+    """OptionError when a length is asked of a sketch that has no window."""
+    if length is not None and not isinstance(sketch, (EcmSketch, DyadicEcm)):
+        raise OptionError(f"a {type(sketch).__name__} counts without a window; leave the length out")
+
+
 def _of_each(
     ask: Callable[..., float], opener: Callable[[bytes], Any], *sketches: pa.Array, length: pa.Array | None = None
 ) -> pa.Array:
@@ -127,6 +133,8 @@ def _asked(
     opener: Callable[[bytes], Any], *sketches: pa.Array, key: pa.Array | None = None, length: pa.Array | None = None
 ) -> Iterator[tuple[list[Any], IntArray]]:
     """The open sketches, then the length if there is one, and the rows that have them and no NULL."""
+    if length is not None and pa.types.is_null(length.type):
+        length = length.cast(pa.int64())
     if length is not None and not pa.types.is_integer(length.type):
         raise DataError(f"a length is a whole number of ticks, and {length.type} is given")
     columns = [*map(_binary, sketches), *([] if length is None else [length])]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import index
+from typing import SupportsIndex
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -17,6 +19,7 @@ from pyspark.sql import types as st
 from tacit.pipelines.columns import column, resolve
 from tacit.pipelines.failures import one_sentence
 from tacit.pipelines.sketch_tasks import COUNT, TIME, WORD
+from tacit.sketches.hashing import check_seed
 from tacit.sketches.window import SlidingWindow
 from tacit.vocabulary.errors import DataError, OptionError
 
@@ -41,6 +44,7 @@ class Arrivals:
 
 def arrivals(frame: DataFrame, *, key: Given, time: Given | None, count: Given | None, seed: int) -> Arrivals:
     """The columns WORD, TIME (with a time) and COUNT (with a count) of each row; DataError for a type that is none."""
+    check_seed(seed)
     columns, in_micros = [word_of(*_typed(frame, key, "key"), seed=seed).alias(WORD)], False
     if time is not None:
         ticks, in_micros = _ticks(*_typed(frame, time, "time"))
@@ -84,11 +88,11 @@ def sliding_window(window: Window, *, in_micros: bool) -> SlidingWindow:
         if not in_micros:
             raise OptionError("how long a tick of numeric times is only you know; give the window's length in ticks")
         return SlidingWindow(window // timedelta(microseconds=1))
-    if isinstance(window, bool) or not isinstance(window, int):
+    if isinstance(window, bool) or not isinstance(window, SupportsIndex):
         raise OptionError(
             f"a window is a SlidingWindow, a timedelta or a whole number of ticks, and {window!r} is none"
         )
-    return SlidingWindow(window)
+    return SlidingWindow(index(window))
 
 
 def _ticks(value: Column, kind: st.DataType, name: str) -> tuple[Column, bool]:
@@ -113,6 +117,8 @@ def _typed(frame: DataFrame, given: Given, role: str) -> tuple[Column, st.DataTy
     if isinstance(given, str):
         name = resolve(frame, given, role=role)
         return column(name), frame.schema[name].dataType, name
+    if not isinstance(given, Column):
+        raise OptionError(f"the {role} is a column by its name, or an expression, and {given!r} is neither")
     with one_sentence():
         field = frame.select(given).schema[0]
     return given, field.dataType, field.name

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Required, TypedDict, Unpack
+from operator import index
+from typing import Required, SupportsIndex, TypedDict, Unpack
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -97,12 +98,13 @@ class _Options:
     source: int = 0
 
     def __post_init__(self) -> None:
-        if self.fan_in < 2:
+        if not isinstance(self.fan_in, SupportsIndex) or index(self.fan_in) < 2:
             raise OptionError(f"a task merges 2 sketches or more, and fan_in is {self.fan_in}")
-        if self.merges_later < 0:
+        if not isinstance(self.merges_later, SupportsIndex) or index(self.merges_later) < 0:
             raise OptionError(f"sketches are merged 0 times later or more, and merges_later is {self.merges_later}")
 
 
+@one_sentence()
 def ecm(frame: DataFrame, **options: Unpack[EcmOptions]) -> EcmSketch:
     """The ECM-sketch of the rows of a DataFrame; what it is told is in :class:`EcmOptions`.
 
@@ -136,13 +138,14 @@ def ecm(frame: DataFrame, **options: Unpack[EcmOptions]) -> EcmSketch:
     return EcmSketch.merge_all(opened) if len(found) > 1 else next(opened)
 
 
+@one_sentence()
 def ecm_by(frame: DataFrame, by: Sequence[str] = (), **options: Unpack[EcmOptions]) -> DataFrame:
     """One row for each group of rows: its columns, the bytes of its ECM-sketch, and how many of its rows had a NULL.
 
-    The columns are those of ``by``, then ``sketch`` (BINARY) and ``rows_left_out`` (BIGINT). Without ``by`` there is
-    one row, whatever the frame holds. Options are those of :func:`ecm`. Keep the rows in a table, ask them with
-    the functions of ``sketch_functions``, and merge any of them with ``sketch_merge_all``; say in ``merges_later`` how
-    often that will be done, one above the other.
+    The columns are those of ``by`` (names, or one name), then ``sketch`` (BINARY) and ``rows_left_out`` (BIGINT).
+    Without ``by`` there is one row, whatever the frame holds. Options are those of :func:`ecm`. Keep the rows in a
+    table, ask them with the functions of ``sketch_functions``, and merge any of them with ``sketch_merge_all``; say in
+    ``merges_later`` how often that will be done, one above the other.
 
     ::
 
@@ -150,8 +153,7 @@ def ecm_by(frame: DataFrame, by: Sequence[str] = (), **options: Unpack[EcmOption
                         window=timedelta(hours=1), epsilon=0.01, delta=0.01, merges_later=1)
     """
     chosen = _chosen(frame, options)
-    names = [resolve(frame, each, role="group") for each in by]
-    _check_groups(frame, names)
+    names = _groups(frame, by)
     tree = [] if names else _tree(frame, _partitions(frame), chosen.fan_in)
     columns, recipe = _recipe(frame, chosen, 1 if names else len(tree))
     if recipe.lineage.window.by == "rows":
@@ -238,13 +240,18 @@ def _check_whole(parts: int) -> None:
         )
 
 
-def _check_groups(frame: DataFrame, names: Sequence[str]) -> None:
+def _groups(frame: DataFrame, by: Sequence[str]) -> list[str]:
+    listed = [by] if isinstance(by, str) else list(by)
+    if other := [each for each in listed if not isinstance(each, str)]:
+        raise OptionError(f"groups of sketches are by columns of the frame, by their names, and {other[0]!r} is none")
+    names = list(dict.fromkeys(resolve(frame, each, role="group") for each in listed))
     for name in names:
         kind = frame.schema[name].dataType
         if not isinstance(kind, st.AtomicType):
             raise OptionError(f"groups of sketches are by plain values, and {name} is {kind.simpleString()}")
         if name.lower() in (SKETCH, LEFT_OUT):
             raise OptionError(f"the column {name} is what the result is called; rename it before it is grouped by")
+    return names
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.functions import arrow_udf
 
-from tacit.pipelines.sketch_answers import answer, estimate_known
+from tacit.pipelines.sketch_answers import answer, check_length, estimate_known
 from tacit.pipelines.sketch_tasks import shipped
 from tacit.sketches import Sketch, load
 
@@ -123,9 +123,9 @@ def sketch_merge_all(sketch: Given) -> Column:
 
 def estimates_of(sketch: Sketch | bytes, key: Given, length: int | None = None) -> Column:
     """How often the key of each row came, by one sketch, which is sent to each task once."""
-    data = sketch if isinstance(sketch, bytes) else sketch.to_bytes()
-    load(data)  # what is no sketch is told now
-    made: Column = arrow_function(shipped(estimate_known, data, length), st.DoubleType())(key)
+    data = sketch.to_bytes() if isinstance(sketch, Sketch) else sketch
+    check_length(load(data), length)  # what is no sketch is told now
+    made: Column = arrow_function(shipped(estimate_known, bytes(data), length), st.DoubleType())(key)
     return made
 
 

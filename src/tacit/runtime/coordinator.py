@@ -300,9 +300,10 @@ class Coordinator:
             self._next_number(), plan, protocol=protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
         note = None
-        if not self.sites.with_any(plan.tables):
-            names = " or ".join(plan.tables)
-            note = f"no site has a table named {names} yet; the watch starts when one comes"
+        missing = [table for table in plan.tables if not self.sites.with_any([table])]
+        if missing:
+            then = "the watch starts when one comes" if len(missing) == len(plan.tables) else "until then it is empty"
+            note = f"no site has a table named {' or '.join(missing)} yet; {then}"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
 
     def _again(

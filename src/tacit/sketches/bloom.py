@@ -146,7 +146,7 @@ class BloomFilter(Sketch):
         """How many distinct keys were put in, by how many bits are set; infinite when all are."""
         if self.filled == self.bits:
             return math.inf
-        return math.log1p(-self.filled / self.bits) / math.log1p(-1 / self.bits) / self.hashes
+        return abs(math.log1p(-self.filled / self.bits) / math.log1p(-1 / self.bits) / self.hashes)
 
     def lower_bound(self) -> int:
         """How many distinct keys were put in at least, always: each sets no more bits than there are hashes."""

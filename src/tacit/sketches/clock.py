@@ -136,9 +136,12 @@ def whole_numbers(what: str, values: Times, rows: int) -> IntArray:
         ...
     tacit.vocabulary.errors.DataError: the times of a sketch are whole numbers, and float64 are given
     """
-    if not hasattr(values, "__len__"):
+    if not hasattr(values, "__len__") or (isinstance(values, np.ndarray) and not values.ndim):
         raise DataError(f"the {what} of a sketch are a list or an array, and {values!r} is neither")
-    given = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
+    try:
+        given = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
+    except ValueError:  # lists of several lengths
+        raise DataError(f"the {what} of a sketch are whole numbers, and lists are given") from None
     if given.dtype.kind not in "iub":
         raise DataError(f"the {what} of a sketch are whole numbers, and {given.dtype} are given")
     if given.shape != (rows,):

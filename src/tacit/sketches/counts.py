@@ -31,7 +31,10 @@ def check_counts(counts: Counts | None, size: int) -> WordArray | None:
     """
     if counts is None:
         return None
-    given = np.asarray(counts)
+    try:
+        given = np.asarray(counts)
+    except ValueError:  # lists of several lengths
+        raise DataError("counts are whole numbers, and lists are given") from None
     if given.dtype.kind not in "iub" and given.size:
         raise DataError(f"counts are whole numbers, and these are of type {given.dtype}")
     if given.shape != (size,):

@@ -21,7 +21,16 @@ from tacit.sketches.count_min import CELLS_MOST, DEPTH_MOST, at_least
 from tacit.sketches.counts import MOST, Counts, check_counts, check_total, exact_sum, whole
 from tacit.sketches.hashing import Keys, check_seed, row_words
 from tacit.sketches.parameters import check_share
-from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, not_below, whole_keys, whole_words
+from tacit.sketches.ranges import (
+    check_phi,
+    check_range,
+    check_threshold,
+    nodes_of,
+    not_below,
+    share_of,
+    whole_keys,
+    whole_words,
+)
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.sketch import Sketch, check_lineage
 from tacit.vocabulary import DataError, IntArray, MergeError, OptionError, WordArray
@@ -85,7 +94,7 @@ class DyadicCountMin(Sketch):
         """
         check_share("epsilon", epsilon)
         check_share("delta", delta)
-        whole("bits", bits, 1, 64)
+        bits = whole("bits", bits, 1, 64)
         for heights in range(1, bits + 1):
             width, depth = math.ceil(2 * heights * math.e / epsilon), math.ceil(math.log(1 / delta))
             if _heights(width, depth, bits) <= heights:
@@ -193,7 +202,7 @@ class DyadicCountMin(Sketch):
         check_phi(phi)
         if not self._total:
             raise DataError("a sketch that counted nothing has no quantiles; count something first")
-        wanted = min(self._total, max(1, math.ceil(phi * self._total)))
+        wanted = min(self._total, max(1, math.ceil(share_of(phi, self._total))))
         sums = np.cumsum(self._top, dtype=np.uint64)
         prefix = int(np.searchsorted(sums, np.uint64(wanted)))
         wanted -= int(sums[prefix]) - int(self._top[prefix])
@@ -225,7 +234,7 @@ class DyadicCountMin(Sketch):
         >>> sketch.hierarchical_heavy_hitters(0.25)
         {(7, 8): 40, (1, 4): 32, (3, 3): 28}
         """
-        return not_below(self._heavy(share), share * self._total, self.bits)
+        return not_below(self._heavy(share), share_of(share, self._total), self.bits)
 
     @classmethod
     def merge_all(cls, sketches: Iterable[Self]) -> Self:
@@ -281,7 +290,7 @@ class DyadicCountMin(Sketch):
     def _heavy(self, share: float) -> list[dict[int, int]]:
         """The nodes of each height with at least this share of the total, and all their ancestors have it too."""
         check_threshold(share, self.epsilon)
-        threshold = max(share * self._total, 0.5)
+        threshold = max(share_of(share, self._total), 0.5)
         found: list[dict[int, int]] = []
         level = self._top
         while True:

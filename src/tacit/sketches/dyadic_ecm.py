@@ -32,7 +32,16 @@ from tacit.sketches.counts import whole
 from tacit.sketches.hashing import Keys, check_seed
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Shape, check_share, unmerged_error
-from tacit.sketches.ranges import check_phi, check_range, check_threshold, nodes_of, not_below, whole_keys, whole_words
+from tacit.sketches.ranges import (
+    check_phi,
+    check_range,
+    check_threshold,
+    nodes_of,
+    not_below,
+    share_of,
+    whole_keys,
+    whole_words,
+)
 from tacit.sketches.serial import Writer, damaged, open_sealed, seal
 from tacit.sketches.table import Table, check_shape, hashed, identity, read_shape, write_shape
 from tacit.sketches.wave_cells import WaveCells
@@ -77,7 +86,7 @@ class DyadicEcm(WindowedSketch):
         self, *, window: SlidingWindow, shape: Shape, bits: int = 32, seed: int = 0, counter: Counter = "histogram"
     ) -> None:
         check_shape(shape)
-        whole("bits", bits, 1, _BITS_MOST)
+        bits = whole("bits", bits, 1, _BITS_MOST)
         if counter not in _CELLS:
             raise OptionError(f"this sketch counts with a histogram or a wave, and {counter!r} is neither")
         self._lineage = DyadicEcmLineage(window, shape, bits, check_seed(seed), counter)
@@ -108,8 +117,9 @@ class DyadicEcm(WindowedSketch):
         """
         check_share("epsilon", epsilon)
         check_share("delta", delta)
-        whole("bits", bits, 1, _BITS_MOST)
+        bits = whole("bits", bits, 1, _BITS_MOST)
         error = math.sqrt(1 + epsilon) - 1
+        check_shape(Shape(error, error, delta, 0.0))
         for heights in range(1, _BITS_MOST + 1):
             shape = Shape(error / (2 * heights), unmerged_error(error, levels), delta, 0.0)
             if _heights(shape, bits) <= heights:
@@ -225,7 +235,7 @@ class DyadicEcm(WindowedSketch):
         sums = np.cumsum(self._tables[-1].whole(start)[0])
         if not sums[-1]:
             raise DataError("a window in which nothing came has no quantiles; ask for a longer one")
-        wanted = phi * sums[-1]
+        wanted = share_of(phi, sums[-1])
         prefix = min(int(np.searchsorted(sums, wanted)), len(sums) - 1)
         if phi == 0:
             prefix = int(np.argmax(sums > 0))
@@ -259,7 +269,7 @@ class DyadicEcm(WindowedSketch):
         {(7, 8): 40.0, (1, 4): 32.0, (3, 3): 28.0}
         """
         start = self._clock.start_of(length, now)
-        return not_below(self._heavy(share, start), share * self._tables[-1].total(start), self.bits)
+        return not_below(self._heavy(share, start), share_of(share, self._tables[-1].total(start)), self.bits)
 
     def to_bytes(self) -> bytes:
         """The sketch as bytes: the same arrivals give the same bytes, however they were handed over."""
@@ -328,7 +338,7 @@ class DyadicEcm(WindowedSketch):
         """Of each height the nodes that may have this share of all, with their estimates."""
         doubt = min(2 * self._window_error, 0.9)
         check_threshold(share, self._lineage.shape.epsilon_cells * (1 + doubt) / (1 - doubt) if self.heights else 0.0)
-        threshold = max(share * self._tables[-1].total_bounds(start)[0], 0.5)
+        threshold = max(share_of(share, self._tables[-1].total_bounds(start)[0]), 0.5)
         found: list[dict[int, float]] = []
         level = self._tables[-1].whole(start)[0]
         most = self._tables[-1].bounds(np.arange(len(level), dtype=np.uint64), start)[1]

@@ -24,7 +24,7 @@ import numpy as np
 
 from tacit.sketches.cells import Cells
 from tacit.sketches.clock import Clock, Times, plain
-from tacit.sketches.hashing import Key, Keys, check_words, fingerprints
+from tacit.sketches.hashing import Key, Keys, check_seed, check_words, fingerprints
 from tacit.sketches.histogram_cells import HistogramCells
 from tacit.sketches.parameters import Counter, Query, Shape, split
 from tacit.sketches.random_wave_cells import RandomWaveCells
@@ -82,7 +82,7 @@ class EcmSketch(WindowedSketch):
         check_shape(shape, counter)
         if counter not in _CELLS:
             raise OptionError(f"an ECM-sketch counts with one of {', '.join(_CELLS)}, and {counter!r} is none of them")
-        self._lineage = EcmLineage(window, shape, seed, counter)
+        self._lineage = EcmLineage(window, shape, check_seed(seed), counter)
         self._clock = Clock(window)
         drawn = {"source": source} if counter == "random_wave" else {}
         cells = _CELLS[counter](

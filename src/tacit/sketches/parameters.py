@@ -9,17 +9,21 @@ which (1 + error)^(h + 1) - 1 is what they may have in the end.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
 from tacit.vocabulary import OptionError
 
-__all__ = ["Counter", "Query", "Shape", "merged_error", "split", "unmerged_error"]
+__all__ = ["LEAST", "Counter", "Query", "Shape", "merged_error", "split", "unmerged_error"]
 
 Counter = Literal["histogram", "wave", "random_wave"]
 Query = Literal["point", "inner_product"]
+
+LEAST = 1e-9
+"""The least error and the least probability of a sketch with a sliding window."""
+_LEAST_SHARE = 1e-100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,12 @@ class Shape:
     epsilon_window: float
     delta_cells: float
     delta_window: float
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, (np.integer, np.floating)):  # their bytes are those of floats, so they are floats
+                object.__setattr__(self, each.name, float(value))
 
     @property
     def depth(self) -> int:
@@ -93,8 +103,10 @@ def unmerged_error(error: float, levels: int) -> float:
     if _check_levels(levels) == 0:
         return error
     start = math.expm1(math.log1p(error) / (levels + 1))
-    while merged_error(start, levels) > error:
-        start = math.nextafter(start, 0.0)
+    steps = 0
+    while merged_error(start, levels) > error:  # by the smallest steps; 1 + start may not see very many of these
+        start = max(0.0, min(math.nextafter(start, 0.0), start - math.ldexp(math.ulp(start), steps // 4096 - 1)))
+        steps += 1
     return start
 
 
@@ -105,6 +117,8 @@ def _check_levels(levels: int) -> int:
 
 
 def check_share(name: str, value: float) -> None:
-    """OptionError unless 0 < value < 1."""
+    """OptionError unless 0 < value < 1, and not so small that nothing can be divided by it."""
     if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 < value < 1:
         raise OptionError(f"{name} of a sketch is between 0 and 1, and {value} is not")
+    if value < _LEAST_SHARE:
+        raise OptionError(f"{name} of a sketch is at least {_LEAST_SHARE}, and {value} is less")

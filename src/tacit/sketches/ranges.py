@@ -12,7 +12,18 @@ import numpy as np
 from tacit.sketches.hashing import Keys, check_words, fingerprints
 from tacit.vocabulary import DataError, OptionError, WordArray
 
-__all__ = ["check_phi", "check_range", "check_threshold", "nodes_of", "not_below", "whole_keys", "whole_words"]
+__all__ = [
+    "check_phi",
+    "check_range",
+    "check_threshold",
+    "nodes_of",
+    "not_below",
+    "share_of",
+    "whole_keys",
+    "whole_words",
+]
+
+_ROUNDED = 1 - 2**-50
 
 
 def not_below(found: Iterable[Mapping[int, float]], threshold: float, bits: int) -> dict[tuple[int, int], float]:
@@ -82,6 +93,15 @@ def check_threshold(share: float, least: float) -> None:
         raise OptionError(
             f"a share of {share} is not above {least:.3g}, by which this sketch over-counts a key; allow it less error"
         )
+
+
+def share_of(share: float, total: float) -> float:
+    """A share of the total, less what rounding may have added: 7 keys of 100 are a share of 0.07.
+
+    >>> 0.07 * 100 <= 7, share_of(0.07, 100) <= 7
+    (False, True)
+    """
+    return share * total * _ROUNDED
 
 
 def check_phi(phi: float) -> None:

@@ -12,13 +12,11 @@ import numpy as np
 from tacit.sketches._kernels_append import lookup, places
 from tacit.sketches.cells import Cells
 from tacit.sketches.hashing import row_words
-from tacit.sketches.parameters import Counter, Shape, check_share
+from tacit.sketches.parameters import LEAST, Counter, Shape, check_share
 from tacit.sketches.serial import Reader, Writer, damaged
 from tacit.vocabulary import FloatArray, IntArray, OptionError, WordArray
 
 __all__ = ["Table", "check_shape", "hashed", "identity", "read_shape", "write_shape"]
-
-_LEAST = 1e-9
 
 
 def identity(bits: int) -> WordArray:
@@ -109,8 +107,8 @@ def check_shape(shape: Shape, counter: Counter = "histogram") -> None:
     failing = (shape.delta_window,) if counter == "random_wave" else ()
     for each in (shape.epsilon_cells, shape.epsilon_window, shape.delta_cells, *failing):
         check_share("an error or a probability", each)
-        if each < _LEAST:
-            raise OptionError(f"an error or a probability of a sketch is at least {_LEAST}, and {each} is less")
+        if each < LEAST:
+            raise OptionError(f"an error or a probability of a sketch is at least {LEAST}, and {each} is less")
     if not 0 <= shape.delta_window < 1:
         raise OptionError(f"the probability that a window counter fails is 0 to 1, and {shape.delta_window} is not")
 

@@ -40,7 +40,7 @@ class WindowCounter(WindowedSketch):
     def __init__(self, *, window: SlidingWindow, epsilon: float) -> None:
         check_share("epsilon", epsilon)
         self._clock = Clock(window)
-        self._cells = self.CELLS(depth=1, width=1, length=window.length, epsilon=epsilon, delta=0.0, seed=0)
+        self._cells = self.CELLS(depth=1, width=1, length=window.length, epsilon=float(epsilon), delta=0.0, seed=0)
 
     @property
     def lineage(self) -> CounterLineage:

@@ -21,6 +21,8 @@ from tacit.vocabulary import FloatArray, OptionError
 
 __all__ = ["QuantileGauge"]
 
+_NOWHERE = -float(np.finfo(np.float64).max)  # what sites are told to compare with while there are no rows
+
 
 @dataclass(frozen=True, slots=True)
 class QuantileGauge:
@@ -76,8 +78,14 @@ class QuantileGauge:
         return float(self._below(arrays, value).sum()) / rows if rows > 0.0 else np.nan
 
     def bearing(self, arrays: FloatArray) -> Bearing:
-        """Limits: how far the ranks of the value are from either side."""
+        """Limits: how far the ranks of the value are from either side.
+
+        What is said without rows has no rank: the first row that comes is beyond the limits, even where theta is so
+        large that any value would do.
+        """
         value = self.value(arrays)
+        if not (arrays[:, 0] > 0.0).any():
+            return Bearing(np.zeros(2), np.array([_NOWHERE]), value)
         sides = np.stack([self._sides(array, value) for array in arrays]).mean(axis=0)
         return Bearing(np.maximum(-sides - CAUTION * arrays[:, 0].mean(), 0.0), np.array([value]), value)
 
@@ -93,5 +101,7 @@ class QuantileGauge:
 
     def _sides(self, array: FloatArray, value: float) -> FloatArray:
         rows = float(array[0])
+        if value == _NOWHERE:
+            return np.array([rows, rows])
         fewer, most = float(self._below(array, np.nextafter(value, -np.inf))), float(self._below(array, value))
         return np.array([fewer - (self.phi + self.within) * rows, (self.phi - self.within) * rows - most])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli import main
-from tacit.cli.work import no_interrupt_lost
+from tacit.cli.work import no_interrupt_lost, orderly_end
 from tacit.vocabulary.errors import DataError, MachineError, SentenceError
 
 ROOT = Path(__file__).parents[2]
@@ -92,3 +92,21 @@ def test_an_interrupt_that_others_swallow_is_raised_in_the_end() -> None:
             pass
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _wrap(number: int) -> None:
+    """As compilers do: what C code has called may only raise errors."""
+    with no_interrupt_lost():
+        try:
+            signal.raise_signal(number)
+        except BaseException:
+            raise RuntimeError("something was raised meanwhile") from None
+
+
+def test_an_end_that_comes_out_as_an_error_is_an_end() -> None:
+    with orderly_end():
+        with pytest.raises(SystemExit) as ended:
+            _wrap(signal.SIGTERM)
+        assert ended.value.code == 128 + signal.SIGTERM
+        with pytest.raises(ZeroDivisionError), no_interrupt_lost():
+            _ = 1 / 0

@@ -57,7 +57,7 @@ def test_a_table_that_nobody_has(live: Live) -> None:
     assert shown(live)["sites"] == []
     product = "SELECT INNER_PRODUCT(d.x, logns.x) AS p FROM d, logns WINDOW LAST 1 HOUR EVERY 1 MINUTE"
     (result,) = live.ask(f"CREATE WATCH joined AS {product} TRACK p WITHIN 5 PERCENT")
-    assert result["note"] == "no site has a table named logns yet; until then it is empty"
+    assert result["note"] == "no site has a table named logns yet; the watch starts when one comes"
 
 
 def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None:

@@ -211,3 +211,30 @@ def test_a_table_that_is_always_far_behind_the_other(tmp_path: Path) -> None:
     assert watch.settlement is not None
     assert watch.settlement.settled >= 20_000 - late - 10
     assert watch.said[""].value == pytest.approx(100.0, rel=0.3)
+
+
+@pytest.mark.parametrize("clock", ["wall", "event"])
+def test_a_watch_begins_when_there_is_a_site_for_each_table(clock: str, tmp_path: Path) -> None:
+    """Nobody has table b, and nothing is said; then a site comes that has it."""
+    live = Live(tmp_path, (), "a", {"k": "string", "y": "bigint"})
+    live.names, live.clock = ("s0",), clock
+    live.tables, live.batches = {"s0": ("a",), "s1": ("b",)}, {"s0": 0, "s1": 0}
+    live.start_site("s0")
+    live.ask(PRODUCT.format("WINDOW LAST 100 SECONDS EVERY 1 SECOND"))
+    for second in range(0, 1_000, 20):
+        live.wall_us = (second + 20) * SECOND
+        live.batch("s0", batch_of("a", [(second, "k")], second + 20), "a")
+        live.settle(3)
+        if second == 300:
+            (shown,) = live.ask("SHOW WATCH w")
+            assert (shown["watch"]["state"], shown["watch"]["answer"]) == ("filling", [])
+            assert shown["watch"]["problems"] == {"coordinator": "no site has a table named b yet"}
+            live.names = ("s0", "s1")
+            live.start_site("s1")
+        elif second > 300:
+            live.batch("s1", batch_of("b", [(second, "k")], second + 20), "b")
+            live.settle(3)
+    (shown,) = live.ask("SHOW WATCH w")
+    assert shown["watch"]["problems"] == {}
+    assert shown["watch"]["state"] == "valid"
+    assert shown["watch"]["answer"][0]["value"] == pytest.approx(25.0, rel=0.3)

@@ -239,6 +239,7 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     """One process each; a site or coordinator that ends is started again."""
     from tacit.cli.live import stop_on_signals
     from tacit.cli.work import as_json
+    from tacit.pipelines.private_folders import remove_left_folders
     from tacit.runtime.processes import Processes
     from tacit.vocabulary.errors import OptionError
 
@@ -265,7 +266,8 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
                     screen.complain(f"the coordinator cannot be asked: {processes.silence}")
         finally:
             screen.say("ending")
-            processes.stop(_END_S)
+            if processes.stop(_END_S):
+                remove_left_folders()
     if json_:
         typer.echo(as_json(status))
     else:

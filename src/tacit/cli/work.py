@@ -62,31 +62,41 @@ def orderly_end() -> Iterator[None]:
 
 @contextmanager
 def no_interrupt_lost() -> Iterator[None]:
-    """Inside, an interrupt that others swallow is raised again and again until somebody heeds it.
+    """Inside, an interrupt or a request to end (``orderly_end``) that others swallow is raised until somebody heeds it.
 
-    Python raises it wherever it is: also in what C code has called, as when kernels are loaded, and there it is lost.
+    Python raises it wherever it is: also in what C code has called, as when kernels are loaded, and there it is lost,
+    or comes out as an error of whatever was under way.
     """
-    here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    ends: dict[int, BaseException] = {}
+    if threading.current_thread() is threading.main_thread():
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            ends[signal.SIGINT] = KeyboardInterrupt()
+        if signal.getsignal(signal.SIGTERM) is _end:
+            ends[signal.SIGTERM] = SystemExit(128 + signal.SIGTERM)
+    if not ends:
         yield
         return
     came: list[int] = []
 
     def note(number: int, _frame: object) -> None:
-        came.append(number)
+        if number in ends:
+            came.append(number)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
-        raise KeyboardInterrupt
+        raise ends[came[0]]
 
-    on_alarm = signal.signal(signal.SIGALRM, note)
-    signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (*ends, signal.SIGALRM)}
     try:
         yield
+    except Exception:
+        if came:
+            raise ends[came[0]] from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGALRM, on_alarm)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if came:
-        raise KeyboardInterrupt
+        raise ends[came[0]]
 
 
 def _end(number: int, _frame: object) -> None:

@@ -182,11 +182,17 @@ class Coordinator:
             if watch.settlement is None:  # who is waited for matters before it has begun
                 expected = self.waited_for(watch)
                 online = [each.number for each in self.sites.with_any(watch.plan.tables) if each.online]
+                if self.lacking(watch.plan):
+                    continue  # it would count as empty
             try:
                 out += spoken(watch, watch.tick, now, expected, online)
             except ProtocolError as error:  # there is no stream to blame
                 fail(watch, error)
         return out
+
+    def lacking(self, plan: WatchPlan) -> list[str]:
+        """The tables of a watch that no site has."""
+        return [table for table in plan.tables if not self.sites.with_any([table])]
 
     def waited_for(self, watch: KeptWatch) -> set[int]:
         """The sites that its start waits for."""
@@ -300,10 +306,8 @@ class Coordinator:
             self._next_number(), plan, protocol=protocol, created=now, tuning=self.tuning, start=self._start
         )  # fmt: skip
         note = None
-        missing = [table for table in plan.tables if not self.sites.with_any([table])]
-        if missing:
-            then = "the watch starts when one comes" if len(missing) == len(plan.tables) else "until then it is empty"
-            note = f"no site has a table named {' or '.join(missing)} yet; {then}"
+        if missing := self.lacking(plan):
+            note = f"no site has a table named {' or '.join(missing)} yet; the watch starts when one comes"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
 
     def _again(

@@ -68,8 +68,9 @@ class Processes:
         self.silence = None
         return found
 
-    def stop(self, seconds: float) -> None:
-        """Ask all to end; what has not after so long is killed."""
+    def stop(self, seconds: float) -> bool:
+        """Ask all to end; what has not after so long is killed. Was something?"""
+        killed = False
         for process in self._running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -80,6 +81,8 @@ class Processes:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+                killed = True
+        return killed
 
     def _start(self, name: str) -> None:
         command = [sys.executable, "-m", "tacit", *self._commands[name]]

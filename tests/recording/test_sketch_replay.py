@@ -123,6 +123,17 @@ def test_the_first_row_is_told_even_where_any_value_would_do(share):
     assert 70 <= told.alerts[0].value < 120
 
 
+@pytest.mark.parametrize("step", ["pane", "event"])
+def test_a_quantile_of_no_rows_has_no_value(step):
+    """Rows, none for longer than the window, rows again: NULL is told in between, as of an average."""
+    text = "SELECT QUANTILE(x, 0.5) AS q FROM d WINDOW LAST 20 SECONDS EVERY 5 SECONDS TRACK q WITHIN 40 PERCENT"
+    seconds = np.concatenate([np.arange(30), np.arange(100, 130)])
+    recording = Recording.from_arrays(t=seconds * 1_000_000, site=seconds % 3, present=np.full(60, 7.0))
+    replay = replay_sketch(parse_watch(f"CREATE WATCH w AS {text}"), recording, step=step, verify=True)
+    assert replay.report.missed == replay.report.spurious == 0
+    assert [alert.as_dict()["value"] for alert in replay.report.alerts] == [7.0, None, 7.0]
+
+
 def test_rows_of_two_sides_are_not_counted_together():
     with pytest.raises(OptionError, match="windows are of time"):
         check_fit(plan_of("product", "rows"), Settings())

@@ -126,8 +126,9 @@ class Story:
                     said = next((m for p, m in reversed(lists) if p <= pane), {})
                     why = self._wrong_keys(goal, rows, said)
                 else:
-                    value = next((v for p, v in reversed(changes) if p <= pane), 0.0)
-                    why = self._wrong_value(rows, float(value))
+                    nothing = None if isinstance(goal, Quantile) else 0.0
+                    value = next((v for p, v in reversed(changes) if p <= pane), nothing)
+                    why = self._wrong_value(rows, np.nan if value is None else float(value))
                 found += [f"pane {pane}: {each}" for each in why]
         return found
 
@@ -156,8 +157,8 @@ class Story:
             return [] if abs(said - truth) <= goal.within * (truth + slop) + slop else [f"said {said}, is {truth}"]
         assert isinstance(goal, Quantile)
         values, off = self.recording.present[rows, 0], goal.within + goal.accuracy.epsilon + 1e-9
-        if not len(values):
-            return []
+        if not len(values) or np.isnan(said):
+            return [] if not len(values) and np.isnan(said) else [f"said {said} of {len(values)} rows"]
         low, high = (values < said).mean(), (values <= said).mean()
         return [] if low - off <= goal.phi <= high + off else [f"said {said}, whose rank is {low} to {high}"]
 
@@ -213,3 +214,24 @@ def test_sites_that_are_killed_find_a_pane_that_all_know(seed: int, tmp_path: Pa
     """Thousands of panes of a recording: who is killed knows its last one only, and may be far ahead of others."""
     story = Story(seed, tmp_path, "frequent", crashes=True, seconds=12_000, rows=4_000)
     assert story.wrong() == []
+
+
+def test_a_quantile_of_no_rows_has_no_value(tmp_path: Path) -> None:
+    """The window is empty for a minute; the coordinator is killed meanwhile."""
+    sentence = "CREATE WATCH w AS SELECT QUANTILE(x, 0.5) AS q FROM d WINDOW LAST 20 SECONDS EVERY 5 SECONDS TRACK q WITHIN 40 PERCENT"  # noqa: E501
+    plan = live_plan(parse_watch(sentence))
+    t = np.concatenate([np.arange(30), np.arange(100, 130)]).astype(np.int64) * 1_000_000
+    rows = recorded(plan, t, np.zeros(60, dtype=np.int32), {"x": [7] * 60}, ("s0",))
+    live = Live(tmp_path, ("s0",), "d", {"x": "bigint"})
+    live.ask(sentence)
+    for first, end, until in ((0, 30, 90), (30, 60, 130)):
+        live.batch("s0", RecordedBatch(rows, np.arange(first, end), until * 1_000_000))
+        live.settle(10)
+        if first == 0:
+            (shown,) = live.ask("SHOW WATCH w")
+            assert (shown["watch"]["state"], shown["watch"]["answer"]) == ("valid", [{"value": None}])
+            live.crash_coordinator()
+            live.settle(3)
+    assert [alert["value"] for alert in live.alerts] == [7.0, None, 7.0]
+    (shown,) = live.ask("SHOW WATCH w")
+    assert shown["watch"]["answer"] == [{"value": 7.0}]

@@ -161,7 +161,7 @@ class Story:
                     if isinstance(plan.goal, Frequent):
                         why = self._wrong_keys(plan.goal, rows, next((m for p, m in reversed(lists) if p <= pane), {}))
                     else:
-                        why = self._wrong_value(plan, rows, next((v for p, v in reversed(changes) if p <= pane), 0.0))
+                        why = self._wrong_value(plan, rows, next((v for p, v in reversed(changes) if p <= pane), None))
                     found += [f"{plan.text}: pane {pane}: {each}" for each in why]
         return found
 
@@ -184,12 +184,15 @@ class Story:
             f"{key} outside with {count}" for key, count in counts.items() if key not in said and count > high + slop
         ]
 
-    def _wrong_value(self, plan: WatchPlan, rows: np.ndarray, said: float) -> list[str]:
+    def _wrong_value(self, plan: WatchPlan, rows: np.ndarray, said: float | None) -> list[str]:
         goal = plan.goal
         if isinstance(goal, Quantile):
             values, off = np.array(self.columns["x"])[rows], goal.within + goal.accuracy.epsilon + 1e-9
-            low, high = ((values < said).mean(), (values <= said).mean()) if len(rows) else (0.0, 1.0)
+            if not len(rows) or said is None:
+                return [] if not len(rows) and said is None else [f"said {said} of {len(rows)} rows"]
+            low, high = (values < said).mean(), (values <= said).mean()
             return [] if low - off <= goal.phi <= high + off else [f"said {said}, whose rank is {low} to {high}"]
+        said = said or 0.0
         names = ("k", "j") if isinstance(goal, InnerProduct) else ("k", "k")
         one, other = (
             Counter(v for row in rows.tolist() if (v := self.columns[name][row]) is not None) for name in names

@@ -190,7 +190,7 @@ def wrong_values(schedule: GaugeSchedule, answers: list[Answer]) -> list[str]:
         if isinstance(schedule.gauge, QuantileGauge):
             gauge, slop = schedule.gauge, schedule.within + SLOP
             fewer, most = gauge.rank(arrays, np.nextafter(said, -np.inf)), gauge.rank(arrays, said)
-            if not (np.isnan(most) or fewer - slop <= gauge.phi <= most + slop):
+            if np.isnan(said) != np.isnan(most) or not (np.isnan(most) or fewer - slop <= gauge.phi <= most + slop):
                 wrong.append(f"pane {pane}: said {said}, whose rank is {fewer} to {most}")
             continue
         truth = schedule.gauge.value(arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from math import isnan
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -115,7 +116,8 @@ def _sketch_words(plan: WatchPlan, replay: SketchReplay) -> str:
     """The value, or the keys, at the end."""
     last = replay.outcome.said[-1]
     if not isinstance(plan.goal, Frequent):
-        return f"{plan.outputs[0][0]} = {last.value:.6g} at the end"
+        name = plan.outputs[0][0]
+        return f"{name} has no value at the end" if isnan(last.value) else f"{name} = {last.value:.6g} at the end"
     named = [f"{key_label(key)} (about {count:,.0f})" for key, count in last.keys[:MEMBERS_SHOWN]]
     more = f" and {len(last.keys) - MEMBERS_SHOWN:,} more" if len(last.keys) > MEMBERS_SHOWN else ""
     return ", ".join(named) + more if named else "no key at the end"
@@ -170,7 +172,7 @@ def alert_lines(plan: WatchPlan, alerts: Sequence[Alert | RankAlert | ValueAlert
             lines.append("  ".join([when_text(alert.at), *([alert.list] if alert.list else []), *moves]))
             continue
         if isinstance(alert, ValueAlert):
-            lines.append(f"{when_text(alert.at)}  {alert.value:.5g}")
+            lines.append(f"{when_text(alert.at)}  " + ("no value" if alert.value is None else f"{alert.value:.5g}"))
             continue
         group = None if alert.group is None else group_label(plan, alert.group)
         parts = [when_text(alert.at), group, alert.side, None if alert.value is None else f"{alert.value:.5g}"]

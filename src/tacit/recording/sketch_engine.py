@@ -234,7 +234,7 @@ class SketchEngine:
         self._start = recording.by_site[1]
         self._step, self._sent = -1, 0
         self._at: list[tuple[int, int | None]] = []  # by site: the tick and the length of its window as it is
-        self._last: tuple[float, tuple[tuple[str, float], ...]] | None = None
+        self._last: tuple[float | None, tuple[tuple[str, float], ...]] | None = None
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> SketchOutcome:
         """All steps, in order."""
@@ -321,7 +321,7 @@ class SketchEngine:
         answer = self.resolver.answer(self._step, State.VALID, (), (), self._step)
         value = float(answer.estimates[0, 0]) if len(answer.estimates) else 0.0
         keys = tuple((answer.lists or {}).get("", {}).items())
-        now = (value, keys)
+        now = (None if np.isnan(value) else value, keys)
         if now != self._last:
             self._last = now
             self.outcome.said.append(Said(update, value, keys))

@@ -33,10 +33,10 @@ _KINDS = {Frequent: "frequent", SelfJoin: "self_join", InnerProduct: "inner_prod
 
 @dataclass(frozen=True, slots=True)
 class ValueAlert:
-    """A value that is told anew."""
+    """A value that is told anew; None: there is none."""
 
     at: str
-    value: float
+    value: float | None
     update: int = -1
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,8 +117,13 @@ def _entry_bytes(goal: SketchGoal, recording: Recording) -> tuple[float, float]:
 
 def _alerts(goal: SketchGoal, updates: Updates, said: list[Said]) -> list[Any]:
     if not isinstance(goal, Frequent):
-        # Before the first row the value is 0, which is no news.
-        return [ValueAlert(iso_time(int(updates.time[each.update])), each.value, each.update) for each in said[1:]]
+        # Before the first row the value is 0, or there is none, which is no news.
+        return [
+            ValueAlert(
+                iso_time(int(updates.time[each.update])), None if np.isnan(each.value) else each.value, each.update
+            )
+            for each in said[1:]
+        ]
     alerts: list[Any] = []
     before: tuple[str, ...] = ()
     for each in said:

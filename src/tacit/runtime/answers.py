@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, SketchGoal, Top, Track, comparisons
+from tacit.functions.goals import Comparison, Quantile, SketchGoal, Top, Track, comparisons
 from tacit.language import sketch_guarantee
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
@@ -149,7 +149,8 @@ class ValueTeller(Teller):
         self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
         self._begin()
         self._by_member, self._tracks, self.is_met_by_nothing = False, True, False
-        self._nothing, self._of_nothing = 0.0, Said(MET, 0.0)
+        self._nothing = np.nan if isinstance(plan.goal, Quantile) else 0.0
+        self._of_nothing = Said(MET, self._nothing)
 
     def values(self, estimates: FloatArray) -> FloatArray:
         """The value itself."""

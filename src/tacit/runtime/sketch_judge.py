@@ -28,9 +28,12 @@ class PublishedValue:
 
     def wrong(self, pane: int, arrays: FloatArray, names: Sequence[Sequence[str]]) -> list[str]:
         """What is wrong at a pane at which sites held these arrays (sites, size)."""
-        said = next((float(value) for first, value in reversed(self._said) if first <= pane), 0.0)
+        last = next((value for first, value in reversed(self._said) if first <= pane), 0.0)
+        said = np.nan if last is None else float(last)
         if isinstance(self._goal, Quantile):
             assert isinstance(self._gauge, QuantileGauge)
+            if np.isnan(said):
+                return [] if not arrays[:, 0].any() else ["said that there is no value, and there are rows"]
             rank, below = self._gauge.rank(arrays, said), self._gauge.rank(arrays, np.nextafter(said, -np.inf))
             within = self._goal.within + _ULPS
             fine = np.isnan(rank) or below - within <= self._goal.phi <= rank + within

@@ -58,7 +58,7 @@ class SketchNames:
         if saved is not None and saved["floor"] <= terms.most / HIGHEST * _LOWERED:
             candidates.floor = max(candidates.floor, float(saved["floor"]))
             candidates.note(saved["keys"])
-            view.named, view.arriving = saved["since"], list(saved.get("arriving", ()))
+            view.named, view.arriving = saved["since"], dict.fromkeys(saved.get("arriving", ()))
         elif since is not None and (view.since is None or view.since < since):
             view.named = since
         return candidates
@@ -93,7 +93,7 @@ def note(view: View, array: FloatArray, group: IntArray, words: WordArray, names
     places = places_of(words[group], row_words(SEED, view.shape.depth), view.shape.width)
     counts = array[places].min(axis=1)
     seen = [names[each] for each in group[counts >= view.candidates.floor].tolist()]
-    view.arriving += seen
+    view.arriving.update(dict.fromkeys(seen))
     view.candidates.note(seen)
 
 
@@ -117,7 +117,7 @@ def _names_of(view: View) -> dict[str, Any]:
     assert view.candidates is not None
     candidates, window = view.candidates, view.plan.window
     told = {"keys": candidates.keys, "floor": candidates.floor, "since": view.named, "window": _span(window)}
-    return {**told, "arriving": view.arriving}
+    return {**told, "arriving": list(view.arriving)}
 
 
 def _span(window: Window) -> list[Any]:

@@ -42,7 +42,7 @@ class View:
     settled: int | None = None  # panes before this one are not asked for any more
     arrays: dict[int, FloatArray] = field(default_factory=dict)
     seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
-    arriving: list[str] = field(default_factory=list)  # the same of the pane that is not over yet
+    arriving: dict[str, None] = field(default_factory=dict)  # the same of the pane that is not over yet, each once
     saved: tuple[list[str], int, float, int | None, int] | None = None  # the names on disk, and what they are for
 
     @property
@@ -78,7 +78,7 @@ class View:
     def put(self, pane: int, array: FloatArray) -> None:
         """What the watch sees at the end of its pane; arrays that nobody asks for any more go."""
         self.arrays[pane] = array
-        self.seen[pane], self.arriving = self.arriving, []
+        self.seen[pane], self.arriving = list(self.arriving), {}
         oldest = pane - ARRAYS if self.settled is None else max(pane - ARRAYS, self.settled - 1)
         for old in [each for each in self.arrays if each < oldest]:
             del self.arrays[old]

@@ -29,7 +29,10 @@ CAUTION = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bearing:
-    """What all sites are told: the limits of the gauges, and what the gauges are computed from. And the value."""
+    """What all sites are told: the limits of the gauges, and what the gauges are computed from. And the value.
+
+    Where there is none it is nan, and sites are told 0: they compute nothing from it.
+    """
 
     limits: FloatArray
     numbers: FloatArray
@@ -41,7 +44,7 @@ class Bearing:
         >>> Bearing(np.array([1.0]), np.array([2.0, 3.0]), 4.0).row()
         array([4., 1., 2., 3.])
         """
-        return np.concatenate([[self.value], self.limits, self.numbers])
+        return np.concatenate([[np.nan_to_num(self.value)], self.limits, self.numbers])
 
 
 def told(gauge: Gauge, row: FloatArray) -> Bearing:

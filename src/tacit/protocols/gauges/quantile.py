@@ -53,7 +53,7 @@ class QuantileGauge:
         return 1
 
     def value(self, arrays: FloatArray) -> float:
-        """The value of the rank that is asked for; 0 while there are no rows.
+        """The value of the rank that is asked for; nan while there are no rows.
 
         >>> QuantileGauge(0.5, 0.1, 2).value(np.array([[2.0, 1.0, 5.0], [4.0, 3.0, 9.0]]))
         3.0
@@ -63,7 +63,7 @@ class QuantileGauge:
         weights = np.repeat(rows / self.points, self.points)
         values, weights = values[weights > 0.0], weights[weights > 0.0]
         if not len(values):
-            return 0.0
+            return np.nan
         order = np.argsort(values, kind="stable")
         sums = np.cumsum(weights[order])
         return float(values[order][np.searchsorted(sums, self.phi * sums[-1] * (1.0 - CAUTION), side="left")])

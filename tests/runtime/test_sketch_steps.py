@@ -15,7 +15,6 @@ from tacit.language import parse_watch
 from tacit.language.plan import WatchPlan
 from tacit.language.recorded import live_plan
 from tacit.protocols.gauges.making import shape_of
-from tacit.runtime.blobs import Change, pack_record, unpack_record
 from tacit.runtime.sketch_data import SketchData
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
@@ -271,20 +270,6 @@ def test_an_altered_watch_has_the_last_array_of_its_long_pane(tmp_path: Path):
     for second in range(95, 130, 5):
         live.rows(OFTEN.format("short", 5), [(second, "z")], second + 5)
     assert set(live.coordinator.watches[number].said[""]) == {'["z"]'}
-
-
-def test_a_sketch_that_an_earlier_release_saved_is_gone_on_with(tmp_path: Path):
-    live = Told(tmp_path, ("s0",), "d", {"k": "string"})
-    live.ask(HOURS[0])
-    live.rows(HOURS[0], [(second, "z") for second in range(100)], 3600)
-    data = data_of(live)
-    store = live.agents["s0"].store
-    record = unpack_record("own", store.pieces(data.scope)["own"])
-    assert record.pop("pane_us") == 36 * S
-    store.save({data.scope: [Change("own", pack_record(record))]})
-    live.crash_site("s0")
-    assert data_of(live).events == 100
-    assert data_of(live)._fed == data._fed
 
 
 def test_digests_are_shared_where_one_has_all_that_another_needs(tmp_path: Path):

@@ -158,7 +158,7 @@ class Book:
         for scope in self.store.scopes("data:"):
             own = self.store.piece(scope, "own")
             record = {} if own is None else unpack_record("own", own)
-            pane_us: int | None = record.get("pane_us")  # an earlier release had sketches by a watch's own panes
+            pane_us: int | None = record.get("pane_us")  # an earlier release did not say
             if pane_us is None or number not in dict(record["bases"]):
                 continue
             if scope == scope_of(data_key(by_panes(plan, pane_us))):

@@ -34,11 +34,13 @@ def data_key(plan: WatchPlan) -> str:
     if isinstance(plan.goal, SketchGoal):
         quantile = isinstance(plan.goal, Quantile)
         keys = [asdict(key if quantile else replace(key, missing=None)) for key in plan.keys]
-        told = ["sketch", "values" if quantile else "keys and none", keys, asdict(plan.window.every)]
+        told = ["sketch", "values" if quantile else "equal keys and none", keys, asdict(plan.window.every)]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+    grouping = {} if plan.grouping is None else asdict(plan.grouping)
+    grouping.pop("alike", None)  # which is of sketches
     story = [
         plan.table, plan.where, [each.present for each in plan.statistics], plan.centres,
-        None if plan.grouping is None else [type(plan.grouping).__name__, asdict(plan.grouping)], asdict(plan.window),
+        [type(plan.grouping).__name__, grouping] if grouping else None, asdict(plan.window),
     ]  # fmt: skip
     if isinstance(plan.grouping, ByMember):
         story.append([each.absent for each in plan.statistics])

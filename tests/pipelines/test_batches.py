@@ -117,7 +117,7 @@ def same(got: object, expected: object) -> None:
             assert mine == other, name
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_it_says_what_its_twin_says(batch_of, seed: int) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(seed)
     rows = random_rows(rng, int(rng.integers(1, 120)))

@@ -298,7 +298,7 @@ def test_where_there_is_history_another_step_has_a_sketch_of_its_own_that_is_ful
     assert len(live.agents["s0"]._book.data) == (1 if every == 1 else 2)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_comes_first_is_read_from_one_sketch(seed: int, tmp_path: Path) -> None:
     """Watches on a column that are there before its rows: one sketch, though they came in any order."""
     story = Story(seed, tmp_path, crashes=False, later=False, goals=GOALS[:3])
@@ -307,16 +307,24 @@ def test_what_comes_first_is_read_from_one_sketch(seed: int, tmp_path: Path) -> 
     assert [len(each._stations) for each in story.data()] == [1]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6, 7, 8, 9, 10])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6])
 def test_whatever_happens_what_is_called_valid_is_right(seed: int, tmp_path: Path) -> None:
     story = Story(100 + seed, tmp_path)
     assert story.wrong() == []
     assert story.judged
 
 
-@pytest.mark.parametrize("seed", [5, 8, 51])
+@pytest.mark.parametrize("seed", [5, 8])
 def test_watches_that_come_at_any_time_of_a_recording_begin(seed: int, tmp_path: Path) -> None:
     """Sites are at different times of it when they hear of a watch, and within panes of it."""
     story = Story(5_000 + seed, tmp_path, seconds=3_000)
     assert story.wrong() == []
     assert story.judged
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(10_000, 12_000, 100))
+def test_many_stories(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 100):
+        (tmp_path / str(seed)).mkdir()
+        assert Story(seed, tmp_path / str(seed), seconds=400 if seed % 4 else 3_000).wrong() == [], seed

@@ -66,7 +66,11 @@ def replays(
     return reports
 
 
-@pytest.mark.parametrize("watch", WATCHES, ids=lambda watch: watch.name)
+SLOW = ("chi square", "a tiny correlation")
+IN_TURN = [pytest.param(each, marks=pytest.mark.long) if each.name in SLOW else each for each in WATCHES]
+
+
+@pytest.mark.parametrize("watch", IN_TURN, ids=lambda watch: watch.name)
 def test_replay_says_the_truth(spark: SparkSession, frames: dict[str, DataFrame], watch: Watch) -> None:
     data = ordered(watch.data)
     reports = replays(spark, frames[watch.data], watch, steps=STEPS, protocols=PROTOCOLS)

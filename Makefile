@@ -1,7 +1,8 @@
 # Each command sets up what it needs: .venv is made from the locked requirements and renewed when they change.
 #
 #   make demo     four sites with live data, watched for a minute (SECONDS=60)
-#   make test     the tests (minutes)            make check   format, lint, types, imports and the tests
+#   make test     one story of every capability (ROOM=protocols: the tests of one room)
+#   make check    format, lint, types, imports, `make test` and the tests marked `middle`
 #   make long     what takes longer than minutes  make bench   the measurements
 #   make lint     check without the tests        make format  let ruff lay out the code
 #   make lock     resolve the requirements anew (UPGRADE=--upgrade takes the newest)
@@ -39,13 +40,17 @@ $(WARM): $(READY) $(wildcard src/tacit/*/_kernels*.py src/tacit/functions/tables
 demo: $(WARM)
 	@.venv/bin/tacit demo $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
-test: $(WARM)
-	$(RUN) pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadgroup
 
-check: lint test
+test: $(WARM)
+	$(PYTEST) -m "not middle and not long" $(foreach room,$(ROOM),$(wildcard src/tacit/$(room) tests/$(room))) $(ARGS)
+
+# One run of both tiers, so that what tests share (Spark, servers) is started once.
+check: lint $(WARM)
+	$(PYTEST) -m "not long" $(ARGS)
 
 long: $(WARM)
-	$(RUN) pytest -n $(WORKERS) --dist loadgroup -m long $(ARGS)
+	$(PYTEST) -m long $(ARGS)
 
 bench: $(WARM)
 	@.venv/bin/tacit bench $(ARGS)

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tacit.functions.goals import Top
 from tacit.language import parse_watch
@@ -17,6 +16,7 @@ from tacit.recording.topk_replay import replay_topk
 from tacit.vocabulary.keys import key_label, split_key
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "r": "string", "x": "bigint", "y": "bigint"}
@@ -133,10 +133,11 @@ def _score(goal: Top, present: np.ndarray) -> float:
     return float(value(goal.expression, present[None, :])[0])
 
 
-CASES = [(goal, seed) for goal in GOALS for seed in range(3)]
+CASES = [(goal, seed) for seed in range(3) for goal in GOALS]
+IN_TIERS = parametrize_in_tiers("goal, seed", CASES, in_test=len(GOALS))
 
 
-@pytest.mark.parametrize(("goal", "seed"), CASES)
+@IN_TIERS
 def test_live_is_replay(goal: str, seed: int, tmp_path: Path) -> None:
     """Whatever the batches, their order and links that break: the same alerts."""
     story = Story(seed, tmp_path, goal, crashes=False)
@@ -148,7 +149,7 @@ def test_live_is_replay(goal: str, seed: int, tmp_path: Path) -> None:
     assert story.wrong() == []
 
 
-@pytest.mark.parametrize(("goal", "seed"), CASES)
+@IN_TIERS
 def test_after_crashes_every_answer_is_right(goal: str, seed: int, tmp_path: Path) -> None:
     """Of equals others may be chosen then, for what sites were told is lost with a coordinator."""
     story = Story(100 + seed, tmp_path, goal, crashes=True)

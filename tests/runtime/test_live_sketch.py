@@ -18,6 +18,7 @@ from tacit.recording.sides import join_sides
 from tacit.recording.sketch_replay import replay_sketch
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "j": "string", "x": "bigint", "y": "bigint"}
@@ -163,24 +164,24 @@ class Story:
         return [] if low - off <= goal.phi <= high + off else [f"said {said}, whose rank is {low} to {high}"]
 
 
-CASES = [(goal, seed) for goal in GOALS for seed in range(4)]
+CASES = [(goal, seed) for seed in range(4) for goal in GOALS]
+IN_TIERS = parametrize_in_tiers("goal, seed", CASES, in_test=len(GOALS))
 
 
-@pytest.mark.parametrize(("goal", "seed"), CASES)
+@IN_TIERS
 def test_live_is_replay(goal: str, seed: int, tmp_path: Path) -> None:
     """Whatever the batches, their order and links that break: the same alerts."""
     story = Story(seed, tmp_path, goal, crashes=False)
     _says_what_a_replay_says(story)
 
 
-@pytest.mark.parametrize("goal", MANY)
-@pytest.mark.parametrize("seed", range(4))
+@parametrize_in_tiers("goal, seed", [(goal, seed) for seed in range(4) for goal in MANY], in_test=len(MANY))
 def test_so_many_rows_that_digests_leave_values_out(seed: int, goal: str, tmp_path: Path) -> None:
     """Values that are alike come as one to a live site, and one by one in a replay."""
     _says_what_a_replay_says(Story(seed, tmp_path, goal, crashes=False, rows=30_000))
 
 
-@pytest.mark.parametrize("window", ["", "WINDOW LAST 30 MINUTES EVERY 10 SECONDS"])
+@parametrize_in_tiers("window", ["", "WINDOW LAST 30 MINUTES EVERY 10 SECONDS"], in_test=1)
 def test_so_many_panes_that_digests_are_of_digests(
     window: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -201,7 +202,7 @@ def _says_what_a_replay_says(story: Story) -> None:
     assert mine == theirs
 
 
-@pytest.mark.parametrize(("goal", "seed"), CASES)
+@IN_TIERS
 def test_after_crashes_every_answer_is_right(goal: str, seed: int, tmp_path: Path) -> None:
     story = Story(100 + seed, tmp_path, goal, crashes=True)
     assert story.wrong() == []

@@ -29,5 +29,5 @@ def test_heartbeats_of_many_watches_are_one_message():
     beats = [(3, Heartbeat(1, 0, 9, 8, 2)), (4, Heartbeat(1, 1, 9, 9, 5))]
     tallies, together = map(decode, bundled(1, beats, [(3, counts)]))
     assert tallies == Tallies((3,), (counts,))
-    assert together == Beats(1, (3, 4), (0, 1), (9, 9), (8, 9), (2, 5))
+    assert together == Beats(1, (3, 4), (0, 1), (9, 9), (8, 9), (2, 5), (0, 0))
     assert bundled(1, []) == []

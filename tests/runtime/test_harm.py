@@ -59,8 +59,8 @@ def test_an_offer_that_cannot_be_ends_its_stream_only(live: Live, offer: Offer, 
         Counts(0, 0, 0, None, 1 << 63),
         Counts(0, 0, 0, -(1 << 63)),
         Tallies((1,), (Counts(1 << 63, 0, 0, None),)),
-        Beats(0, (1,), (0,), ((1 << 63) - 1,), (0,), (0,)),
-        Beats(0, (1,), (0,), (0,), (-(1 << 63),), (0,)),
+        Beats(0, (1,), (0,), ((1 << 63) - 1,), (0,), (0,), (0,)),
+        Beats(0, (1,), (0,), (0,), (-(1 << 63),), (0,), (0,)),
         Hello(0, 1, 0, (1 << 63) - 1),
         Heartbeat(0, 0, 0, (1 << 63) - 1, 0),
     ],
@@ -75,8 +75,8 @@ def test_panes_beyond_all_times_are_refused(live: Live) -> None:
     feed(live, range(100, 130), 5)
     north, far = live.numbers["north"], 1 << 61
     for message in (
-        Hello(north, 9, 0, far), Heartbeat(north, 0, far, 0, 1), Beats(north, (1,), (0,), (far,), (0,), (1,)),
-        Beats(north, (1,), (0,), (0,), (far,), (1,)), Tallies((1,), (Counts(1, 1, 1, far),)),
+        Hello(north, 9, 0, far), Heartbeat(north, 0, far, 0, 1), Beats(north, (1,), (0,), (far,), (0,), (1,), (0,)),
+        Beats(north, (1,), (0,), (0,), (far,), (1,), (0,)), Tallies((1,), (Counts(1, 1, 1, far),)),
     ):  # fmt: skip
         with pytest.raises(ProtocolError, match="beyond all times"):
             live.coordinator.receive(north, 1, message, live.now)

@@ -17,8 +17,8 @@ def keeper(first: int | None, closed: int | None, begin: int | None = None) -> S
     return SimpleNamespace(first=first, closed=closed, begin=first if begin is None else begin, pane_us=SECOND)
 
 
-def claimant(silent: int, settled: int, version: int = 1, oldest: int = -1) -> SimpleNamespace:
-    return SimpleNamespace(silent=silent, settled=settled, version=version, oldest=oldest)
+def claimant(silent: int, final: int, version: int = 1, oldest: int = -1) -> SimpleNamespace:
+    return SimpleNamespace(silent=silent, final=final, version=version, oldest=oldest)
 
 
 @given(
@@ -45,7 +45,7 @@ def test_it_is_near_the_slowest_claim(
     assert held == (last < reached)
     assert last >= (first if closed is None else closed)
     ends = [
-        (first // each + AHEAD if machine is None else min(machine.silent + AHEAD, machine.settled + KEPT // 2), each)
+        (first // each + AHEAD if machine is None else min(machine.silent + AHEAD, machine.final + KEPT // 2), each)
         for machine, each in machines
     ]
     limits = [(end + 1) * each - 1 for end, each in ends]

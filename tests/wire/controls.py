@@ -33,7 +33,9 @@ names = st.text(min_size=1, max_size=10)
 seconds = st.floats(0, 1e9, exclude_min=True)
 keys = st.lists(texts, min_size=1, max_size=5, unique=True).map(tuple)
 columns = st.lists(st.tuples(names, texts), max_size=3).map(tuple)
-offered = st.lists(st.builds(TableOffer, names, columns), max_size=3, unique_by=lambda table: table.name).map(tuple)
+offered = st.lists(
+    st.builds(TableOffer, names, columns, st.booleans()), max_size=3, unique_by=lambda table: table.name
+).map(tuple)
 
 
 def vectors(elements=finite):
@@ -75,7 +77,7 @@ def any_control() -> st.SearchStrategy[Control]:
         st.builds(Numbers, st.integers(0, 1 << 23), keys),
         counts,
         st.builds(Clock, panes),
-        columns_of(partial(Beats, 3), numbers, numbers, panes, panes, numbers),
-        columns_of(partial(BeatsAnswer, 3), numbers, panes, panes),
+        columns_of(partial(Beats, 3), numbers, numbers, panes, panes, numbers, st.integers(0, 9)),
+        columns_of(partial(BeatsAnswer, 3), numbers, panes, panes, st.integers(0, 9)),
         columns_of(Tallies, numbers, counts),
     )

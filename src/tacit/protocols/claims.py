@@ -47,7 +47,7 @@ class Claimant(ABC, Generic[Said]):
 
     def __init__(self, site: int, *, begin: int, session: int) -> None:
         self.site, self.session = site, session
-        self.closed = self.settled = begin - 1
+        self.closed = self.final = begin - 1  # final: settled for good, so what is older may be forgotten
         self._reports = 0
         self._start_anew()
 
@@ -56,7 +56,7 @@ class Claimant(ABC, Generic[Said]):
         self.session += 1
         self.leaving = self.left = False
         self.version = 0
-        self.silent = self.settled
+        self.silent = self.final
         self._blocked: Said | None = None
 
     @property

@@ -186,21 +186,35 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A site is alive: it closed its panes through ``closed`` and was silent through ``silent`` under ``version``."""
+    """A site is alive: it closed its panes through ``closed`` and was silent through ``silent`` under ``version``.
+
+    The newest ``idle_panes`` of the closed panes are provisional: the site's table is idle on an event clock, and only
+    other sites' rows made their time pass. Rows that come later may still change them.
+    """
 
     site: int
     number: int
     closed: int
     silent: int
     version: int
+    idle_panes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """The coordinator settled the panes through ``settled``: the site may forget older vectors."""
+    """The coordinator settled the panes through ``settled``, the newest ``provisional`` of them without some site.
+
+    Provisional panes are settled once more when that site is back, so a site forgets only what is older than ``final``.
+    """
 
     site: int
     settled: int
+    provisional: int = 0
+
+    @property
+    def final(self) -> int:
+        """The last pane that is settled for good."""
+        return self.settled - self.provisional
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,8 @@ class Nominator(Claimant[Nomination]):
                     self._peer(each.list).receive(each)
                 return self._zone_changed(message.version, message.pane - 1 if message.again else message.pane)
             case HeartbeatAnswer():
-                self.settled = max(self.settled, message.settled)
-                self._tables.settle(min(self.settled, self.closed))
+                self.final = max(self.final, message.final)
+                self._tables.settle(min(self.final, self.closed))
             case Leave():
                 return self._dismissed(message)
         return ()

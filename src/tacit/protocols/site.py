@@ -165,10 +165,10 @@ class Site(Holdings, Claimant[Report]):
             case Snapshot() if message.version >= self.version:
                 return self._restore(message)
             case HeartbeatAnswer():
-                self.settled = max(self.settled, message.settled)
-                for pane in [p for p in self._vectors if p < self.settled]:
+                self.final = max(self.final, message.final)
+                for pane in [p for p in self._vectors if p < self.final]:
                     del self._vectors[pane]
-                if self.recentres and self._blocked is not None and self._blocked.pane <= self.settled:
+                if self.recentres and self._blocked is not None and self._blocked.pane <= message.settled:
                     return self._taken(self._blocked)
             case Leave():
                 return self._dismissed(message)

@@ -153,7 +153,7 @@ class Coordinator:
         if beats.site != number:
             raise ProtocolError(f"site {number} speaks in the name of site {beats.site}")
         out: list[Addressed] = []
-        answers: list[tuple[int, int, int]] = []
+        answers: list[tuple[int, int, int, int]] = []
         due = now - self._answered.get(number, -inf) >= self.tuning.lease / _ANSWERS
         rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
         for about, beat, closed, silent, version in rows:
@@ -166,7 +166,7 @@ class Coordinator:
                 self._untold += out  # which other sites wait for
                 raise
             newest = watch.settlement.newest
-            answers.append((about, watch.settlement.settled, newest))
+            answers.append((about, watch.settlement.settled, newest, 0))
             due = due or newest > closed or silent < watch.settlement.settled <= closed
         if answers and due:
             self._answered[number] = now

@@ -50,7 +50,7 @@ def paced(
             followed = closed if elsewhere_us is None else elsewhere_us // keeper.pane_us - 1
             furthest = max((machine.silent + AHEAD + 1) * each - 1, followed)
             if machine.version or elsewhere_us is None:
-                furthest = min(furthest, (machine.settled + kept // 2 + 1) * each - 1)
+                furthest = min(furthest, (machine.final + kept // 2 + 1) * each - 1)
             else:
                 furthest = max(furthest, (machine.oldest + 1) * each - 1)
             last = min(last, furthest)

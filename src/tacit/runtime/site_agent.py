@@ -88,7 +88,10 @@ class SiteAgent:
 
     def opening(self) -> bytes:
         """The first frame on a new link."""
-        offers = tuple(TableOffer(table.name, tuple(table.columns.items())) for table in self.tables.values())
+        offers = tuple(
+            TableOffer(table.name, tuple(table.columns.items()), table.clock.mode == "event")
+            for table in self.tables.values()
+        )
         opening = Opening(VERSION, self.release, self.name, self.store.instance, offers)
         return encode_frame([encode(opening)])
 
@@ -136,9 +139,10 @@ class SiteAgent:
             case Clock() if number in self.watches:
                 self._follow(self.watches[number], message.closed)
             case BeatsAnswer():
-                for about, settled, newest in zip(message.watches, message.settled, message.newest, strict=True):
+                columns = (message.watches, message.settled, message.newest, message.provisional)
+                for about, settled, newest, provisional in zip(*columns, strict=True):
                     if (watch := self.watches.get(about)) is not None:
-                        self._hear(watch, HeartbeatAnswer(message.site, settled))
+                        self._hear(watch, HeartbeatAnswer(message.site, settled, provisional))
                         if newest > NEVER:
                             self._follow(watch, newest)
             case _ if number in self.watches and isinstance(message, Message):
@@ -328,7 +332,7 @@ class SiteAgent:
             data.batch = number
         changes = {data.scope: data.changes() for data in here}
         changes[f"table:{table.name}"] = table.clock.changes()
-        settled = {n: watch.machine.settled for n, watch in self.watches.items() if watch.machine is not None}
+        settled = {n: watch.machine.final for n, watch in self.watches.items() if watch.machine is not None}
         self.store.save(changes, batch=place, settled=settled)
         table.clock.saved()
         for data in here:

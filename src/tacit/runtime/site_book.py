@@ -284,7 +284,7 @@ class Book:
         sharing = [each for each in self.watches.values() if data in each.kept and not each.install.paused]
         oldest = keeper.closed - HISTORY
         if all(each.machine is not None for each in sharing):
-            settled = [each.machine.settled for each in sharing if each.machine is not None]
+            settled = [each.machine.final for each in sharing if each.machine is not None]
             # Others may have gone on without this site: what they settled it must still close itself, to count it.
             oldest = max(oldest, min([*settled, keeper.closed]))
         elif keeper.oldest is None or oldest <= keeper.oldest:
@@ -300,7 +300,7 @@ class Book:
             if closed is not None and watch.install.paused:
                 data.settle(watch.number, closed)
             elif closed is not None and watch.machine is not None:
-                data.settle(watch.number, min(watch.machine.settled, closed))
+                data.settle(watch.number, min(watch.machine.final, closed))
         assert data.keeper.closed is not None
         data.keeper.settle(data.keeper.closed)
 

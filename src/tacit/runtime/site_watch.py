@@ -125,7 +125,7 @@ class SiteWatch:
         if isinstance(self.data, SketchData):
             self.machine = self._sketch_machine(site, self.data, begin, session - 1)
             # Panes that it has lost are not settled by that: how far it may go on depends on it (pacing.py).
-            self.machine.settled = self.machine.silent = known - 1
+            self.machine.final = self.machine.silent = known - 1
             return
         if self.data.steps is not None:
             self.feed = RankFeed(self.plan, keeper, self.data.steps)

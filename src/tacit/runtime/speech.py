@@ -151,6 +151,6 @@ def bundled(
         numbers, counts = zip(*counted, strict=True)
         out.append(encode(Tallies(numbers, counts)))
     if beats:
-        columns = zip(*((n, each.number, each.closed, each.silent, each.version) for n, each in beats), strict=True)
-        out.append(encode(Beats(site, *columns)))
+        rows = ((n, m.number, m.closed, m.silent, m.version, m.idle_panes) for n, m in beats)
+        out.append(encode(Beats(site, *zip(*rows, strict=True))))
     return out

@@ -338,6 +338,18 @@ def _fit(body: pb.Fit) -> Fit:
     return Fit(body.site, body.number, _pane(body.pane), weights, means.reshape(parts, d), covariances)
 
 
+def _heartbeat(body: pb.Heartbeat) -> Heartbeat:
+    closed = _pane(body.closed)
+    _pane(closed - body.idle_panes)
+    return Heartbeat(body.site, body.number, closed, _pane(body.silent), body.version, body.idle_panes)
+
+
+def _heartbeat_answer(body: pb.HeartbeatAnswer) -> HeartbeatAnswer:
+    settled = _pane(body.settled)
+    _pane(settled - body.provisional)
+    return HeartbeatAnswer(body.site, settled, body.provisional)
+
+
 _READ: dict[str, Callable[[Any], Message | Control]] = {
     "init": lambda body: Init(body.site, _pane(body.pane), _rows(body.rows)),
     "report": lambda body: Report(body.site, body.number, _pane(body.pane), body.version, _rows(body.rows), body.known),
@@ -347,8 +359,8 @@ _READ: dict[str, Callable[[Any], Message | Control]] = {
     "new_estimate": _new_estimate,
     "broadcast": lambda body: Broadcast(body.site, body.origin, body.version, _pane(body.pane), _rows(body.rows)),
     "snapshot": _snapshot,
-    "heartbeat": lambda body: Heartbeat(body.site, body.number, _pane(body.closed), _pane(body.silent), body.version),
-    "heartbeat_answer": lambda body: HeartbeatAnswer(body.site, _pane(body.settled)),
+    "heartbeat": _heartbeat,
+    "heartbeat_answer": _heartbeat_answer,
     "hello": lambda body: Hello(body.site, body.session, _pane(body.oldest), _pane(body.closed)),
     "leave": lambda body: Leave(body.site, body.session),
     "fit": _fit,

@@ -35,10 +35,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TableOffer:
-    """A table that a site has, with the names and Spark types of its columns."""
+    """A table that a site has, with the names and Spark types of its columns.
+
+    With an event clock only rows make time pass (a recording), else the site's own clock does as well.
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
+    event_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Beats:
-    """The heartbeats of many watches of a site, as columns: with ten watches one message a second, not ten."""
+    """The heartbeats of many watches of a site, as columns: with ten watches one message a second, not ten.
+
+    ``idle_panes`` as in ``Heartbeat``.
+    """
 
     site: int
     watches: tuple[int, ...]
@@ -182,16 +189,21 @@ class Beats:
     closed: tuple[int, ...]
     silent: tuple[int, ...]
     versions: tuple[int, ...]
+    idle_panes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BeatsAnswer:
-    """The answers to ``Beats``: the last settled pane of each watch, and the newest that some site has closed."""
+    """The answers to ``Beats``: the last settled pane of each watch, and the newest that some site has closed.
+
+    ``provisional`` as in ``HeartbeatAnswer``.
+    """
 
     site: int
     watches: tuple[int, ...]
     settled: tuple[int, ...]
     newest: tuple[int, ...]
+    provisional: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ COUNT_MAX = 1 << 63  # totals are kept in 64 bits with a sign
 def _write_opening(body: Any, m: Opening) -> None:
     body.version, body.release, body.site, body.instance = m.version, m.release, m.site, m.instance
     for table in m.tables:
-        offered = body.tables.add(name=table.name)
+        offered = body.tables.add(name=table.name, event_clock=table.event_clock)
         for name, type_ in table.columns:
             offered.columns.add(name=name, type=type_)
 
@@ -119,12 +119,16 @@ def _write_beats(body: Any, m: Beats) -> None:
     body.site = m.site
     for name in ("watches", "numbers", "closed", "silent", "versions"):
         getattr(body, name).extend(getattr(m, name))
+    if any(m.idle_panes):
+        body.idle_panes.extend(m.idle_panes)
 
 
 def _write_beats_answer(body: Any, m: BeatsAnswer) -> None:
     body.site = m.site
     for name in ("watches", "settled", "newest"):
         getattr(body, name).extend(getattr(m, name))
+    if any(m.provisional):
+        body.provisional.extend(m.provisional)
 
 
 def _write_tallies(body: Any, m: Tallies) -> None:
@@ -190,6 +194,7 @@ def _opening(body: pb.Opening) -> Opening:
         TableOffer(
             _named(table.name, "table"),
             tuple((_named(column.name, "column"), _text(column.type, "type", TEXT_MAX)) for column in table.columns),
+            table.event_clock,
         )
         for table in body.tables
     )
@@ -289,16 +294,28 @@ def _check_panes(*columns: Sequence[int]) -> None:
             _pane(max(column))
 
 
+def _fewer(counts: Sequence[int], panes: Sequence[int], what: str) -> tuple[int, ...]:
+    """How many of the panes up to each of these something is said of: none of any, where nothing is said at all."""
+    if not counts:
+        return (0,) * len(panes)
+    if len(counts) != len(panes):
+        raise UnfitError(f"its {what} are not as many as its watches")
+    _check_panes([pane - count for pane, count in zip(panes, counts, strict=True)])
+    return tuple(counts)
+
+
 def _beats(body: pb.Beats) -> Beats:
     watches, numbers, closed, silent, versions = _columns(body, "watches", "numbers", "closed", "silent", "versions")
+    idle = _fewer(body.idle_panes, closed, "idle panes")
     _check_panes(closed, silent)
-    return Beats(body.site, watches, numbers, closed, silent, versions)
+    return Beats(body.site, watches, numbers, closed, silent, versions, idle)
 
 
 def _beats_answer(body: pb.BeatsAnswer) -> BeatsAnswer:
     watches, settled, newest = _columns(body, "watches", "settled", "newest")
+    provisional = _fewer(body.provisional, settled, "provisional panes")
     _check_panes(settled, newest)
-    return BeatsAnswer(body.site, watches, settled, newest)
+    return BeatsAnswer(body.site, watches, settled, newest, provisional)
 
 
 def _tallies(body: pb.Tallies) -> Tallies:

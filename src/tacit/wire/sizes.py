@@ -151,11 +151,11 @@ def _snapshot(m: Snapshot) -> int:
 
 def _heartbeat(m: Heartbeat) -> int:
     claims = signed(m.closed) + signed(m.silent) + unsigned(m.version)
-    return unsigned(m.site) + unsigned(m.number) + claims
+    return unsigned(m.site) + unsigned(m.number) + claims + unsigned(m.idle_panes)
 
 
 def _heartbeat_answer(m: HeartbeatAnswer) -> int:
-    return unsigned(m.site) + signed(m.settled)
+    return unsigned(m.site) + signed(m.settled) + unsigned(m.provisional)
 
 
 def _hello(m: Hello) -> int:

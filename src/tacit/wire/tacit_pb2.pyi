@@ -173,26 +173,30 @@ class Snapshot(_message.Message):
     def __init__(self, site: _Optional[int] = ..., version: _Optional[int] = ..., pane: _Optional[int] = ..., sites: _Optional[int] = ..., estimates: _Optional[_Iterable[float]] = ..., collected: _Optional[_Union[Rows, _Mapping]] = ..., slacks: _Optional[_Iterable[float]] = ..., everyone: _Optional[_Iterable[_Union[Holding, _Mapping]]] = ..., zone_parts: _Optional[_Iterable[int]] = ..., zone_numbers: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
-    __slots__ = ("site", "number", "closed", "silent", "version")
+    __slots__ = ("site", "number", "closed", "silent", "version", "idle_panes")
     SITE_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     CLOSED_FIELD_NUMBER: _ClassVar[int]
     SILENT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    IDLE_PANES_FIELD_NUMBER: _ClassVar[int]
     site: int
     number: int
     closed: int
     silent: int
     version: int
-    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., closed: _Optional[int] = ..., silent: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+    idle_panes: int
+    def __init__(self, site: _Optional[int] = ..., number: _Optional[int] = ..., closed: _Optional[int] = ..., silent: _Optional[int] = ..., version: _Optional[int] = ..., idle_panes: _Optional[int] = ...) -> None: ...
 
 class HeartbeatAnswer(_message.Message):
-    __slots__ = ("site", "settled")
+    __slots__ = ("site", "settled", "provisional")
     SITE_FIELD_NUMBER: _ClassVar[int]
     SETTLED_FIELD_NUMBER: _ClassVar[int]
+    PROVISIONAL_FIELD_NUMBER: _ClassVar[int]
     site: int
     settled: int
-    def __init__(self, site: _Optional[int] = ..., settled: _Optional[int] = ...) -> None: ...
+    provisional: int
+    def __init__(self, site: _Optional[int] = ..., settled: _Optional[int] = ..., provisional: _Optional[int] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("site", "session", "oldest", "closed")
@@ -387,12 +391,14 @@ class Column(_message.Message):
     def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ...) -> None: ...
 
 class TableOffer(_message.Message):
-    __slots__ = ("name", "columns")
+    __slots__ = ("name", "columns", "event_clock")
     NAME_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    EVENT_CLOCK_FIELD_NUMBER: _ClassVar[int]
     name: str
     columns: _containers.RepeatedCompositeFieldContainer[Column]
-    def __init__(self, name: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ...) -> None: ...
+    event_clock: bool
+    def __init__(self, name: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., event_clock: _Optional[bool] = ...) -> None: ...
 
 class Opening(_message.Message):
     __slots__ = ("version", "release", "site", "instance", "tables")
@@ -523,32 +529,36 @@ class Clock(_message.Message):
     def __init__(self, closed: _Optional[int] = ...) -> None: ...
 
 class Beats(_message.Message):
-    __slots__ = ("site", "watches", "numbers", "closed", "silent", "versions")
+    __slots__ = ("site", "watches", "numbers", "closed", "silent", "versions", "idle_panes")
     SITE_FIELD_NUMBER: _ClassVar[int]
     WATCHES_FIELD_NUMBER: _ClassVar[int]
     NUMBERS_FIELD_NUMBER: _ClassVar[int]
     CLOSED_FIELD_NUMBER: _ClassVar[int]
     SILENT_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    IDLE_PANES_FIELD_NUMBER: _ClassVar[int]
     site: int
     watches: _containers.RepeatedScalarFieldContainer[int]
     numbers: _containers.RepeatedScalarFieldContainer[int]
     closed: _containers.RepeatedScalarFieldContainer[int]
     silent: _containers.RepeatedScalarFieldContainer[int]
     versions: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, site: _Optional[int] = ..., watches: _Optional[_Iterable[int]] = ..., numbers: _Optional[_Iterable[int]] = ..., closed: _Optional[_Iterable[int]] = ..., silent: _Optional[_Iterable[int]] = ..., versions: _Optional[_Iterable[int]] = ...) -> None: ...
+    idle_panes: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, site: _Optional[int] = ..., watches: _Optional[_Iterable[int]] = ..., numbers: _Optional[_Iterable[int]] = ..., closed: _Optional[_Iterable[int]] = ..., silent: _Optional[_Iterable[int]] = ..., versions: _Optional[_Iterable[int]] = ..., idle_panes: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class BeatsAnswer(_message.Message):
-    __slots__ = ("site", "watches", "settled", "newest")
+    __slots__ = ("site", "watches", "settled", "newest", "provisional")
     SITE_FIELD_NUMBER: _ClassVar[int]
     WATCHES_FIELD_NUMBER: _ClassVar[int]
     SETTLED_FIELD_NUMBER: _ClassVar[int]
     NEWEST_FIELD_NUMBER: _ClassVar[int]
+    PROVISIONAL_FIELD_NUMBER: _ClassVar[int]
     site: int
     watches: _containers.RepeatedScalarFieldContainer[int]
     settled: _containers.RepeatedScalarFieldContainer[int]
     newest: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, site: _Optional[int] = ..., watches: _Optional[_Iterable[int]] = ..., settled: _Optional[_Iterable[int]] = ..., newest: _Optional[_Iterable[int]] = ...) -> None: ...
+    provisional: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, site: _Optional[int] = ..., watches: _Optional[_Iterable[int]] = ..., settled: _Optional[_Iterable[int]] = ..., newest: _Optional[_Iterable[int]] = ..., provisional: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Tallies(_message.Message):
     __slots__ = ("watches", "counts")

@@ -72,8 +72,8 @@ class Lookout(Claimant[Challenge]):
             case Ranking() if message.version == self.version + 1 and self._holds(message.pane):
                 return self._told(message)
             case HeartbeatAnswer():
-                self.settled = max(self.settled, message.settled)
-                for pane in [p for p in self._cells if p < self.settled]:
+                self.final = max(self.final, message.final)
+                for pane in [p for p in self._cells if p < self.final]:
                     del self._cells[pane]
             case Leave():
                 return self._dismissed(message)

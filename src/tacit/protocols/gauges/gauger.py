@@ -101,8 +101,8 @@ class Gauger(Claimant[Report]):
             case Snapshot() if message.version >= self.version:
                 return self._restore(message)
             case HeartbeatAnswer():
-                self.settled = max(self.settled, message.settled)
-                for pane in [p for p in self._arrays if p < self.settled]:
+                self.final = max(self.final, message.final)
+                for pane in [p for p in self._arrays if p < self.final]:
                     del self._arrays[pane]
             case Leave():
                 return self._dismissed(message)

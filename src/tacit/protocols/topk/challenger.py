@@ -71,8 +71,8 @@ class Challenger(Claimant[Challenge]):
             case Ranking() if message.version == self.version + 1 and self._holds(message.pane):
                 return self._told(message)
             case HeartbeatAnswer():
-                self.settled = max(self.settled, message.settled)
-                self._tables.settle(min(self.settled, self.closed))
+                self.final = max(self.final, message.final)
+                self._tables.settle(min(self.final, self.closed))
             case Leave():
                 return self._dismissed(message)
         return ()

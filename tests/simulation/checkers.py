@@ -72,7 +72,7 @@ class ConvexityChecker:
             return
         if any(site.version != versions[site.site] for site in sites):
             return
-        pane = max(site.settled for site in sites)
+        pane = max(site.final for site in sites)
         state = (pane, *roster, *(site.version for site in sites))
         if state == self._last or any(pane not in site._vectors for site in sites):
             return

@@ -93,6 +93,28 @@ def test_following_shows_the_change_and_the_alert_and_ends_with_an_interrupt(
     assert "Traceback" not in plain.read_text()
 
 
+def test_a_text_of_comments_alone_is_a_text_and_does_nothing(system: LightSystem, tacit: Tacit) -> None:
+    for words in (("sql", "-- nothing yet"), ("sql", "--json", "--nothing yet"), ("sql", "/* nothing */")):
+        done = tacit(*words)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.strip() in ("", "[]")
+    done = tacit("sql", "-- what there is\nSHOW WATCHES", "--json")
+    assert json.loads(done.out) == [{"statement": "show watches", "watches": []}]
+    assert tacit("sql", "--jsn").code == 2
+
+
+def test_an_error_in_a_file_names_the_file_and_the_line(system: LightSystem, tacit: Tacit, tmp_path: Path) -> None:
+    until(lambda: [bool(site["tables"]) for site in json.loads(tacit("watch", "sites", "--json").out)] == [True, True])
+    for text, words in (
+        (HOT.replace("AVG(x)", "AVG(y)"), "line 1, column 32: there is no column named y"),
+        (f"-- two\n{HOT};\n\n{HOT}", "statement 2 of 2 (line 4): there is a watch named hot already"),
+    ):
+        (tmp_path / "hot.sql").write_text(text)
+        done = tacit("watch", "create", tmp_path / "hot.sql")
+        assert done.code == 2
+        assert done.err.startswith(f"tacit: {tmp_path / 'hot.sql'}: {words}")
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -37,6 +37,7 @@ WATCH = "CREATE WATCH w AS SELECT AVG(x) AS a FROM t ALERT WHEN a > 1"
         ("drop watch if exists w;", DropWatch("w", if_exists=True)),
         ("DROP WATCH if", DropWatch("if")),
         ("PAUSE WATCH `a b`", PauseWatch("a b")),
+        ('DROP WATCH "a b"', DropWatch("a b")),
         ("Resume Watch w -- again", ResumeWatch("w")),
         ("SHOW WATCHES;", ShowWatches()),
         ("SHOW /* all */ SITES", ShowSites()),
@@ -69,6 +70,46 @@ def test_watches_are_read_by_the_parser_of_watches() -> None:
     assert explain.name == "w"
 
 
+@pytest.mark.parametrize("name", ["a b", "`", "Grüße", "x" * 128, "a-b.c/d"])
+def test_a_name_in_double_quotes_or_backticks(name: str) -> None:
+    doubled = name.replace("`", "``")
+    for written in (f'"{name}"', f"`{doubled}`"):
+        (create,) = parse_statements(WATCH.replace("WATCH w", f"WATCH {written}"))
+        assert isinstance(create, CreateWatch)
+        assert create.plan.name == name
+        assert parse_statements(f"DROP WATCH {written}") == (DropWatch(name),)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (f"`{'n' * 129}`", "the name of the watch has 129 characters, and 128 is the most"),
+        ("n" * 2_000, "the name of the watch has 2,000 characters, and 128 is the most"),
+        ('"a\tb"', r"a character in it that cannot be shown (U+0009)"),
+        ('" a"', 'begins or ends with a blank; write "a"'),
+        ('""', "the name of the watch is empty"),
+    ],
+)
+def test_a_new_name_is_one_that_can_be_shown_and_sent(name: str, words: str) -> None:
+    with pytest.raises(SentenceError, match=re.escape(words)) as caught:
+        parse_statements(WATCH.replace("WATCH w", f"WATCH {name}"))
+    assert (caught.value.line, caught.value.column) == (1, 14)
+    if name != '""':
+        parse_statements(f"DROP WATCH {name}")  # one of an earlier release can still be dropped
+
+
+def test_a_statement_and_a_script_that_are_too_long_are_refused_before_they_are_read() -> None:
+    long = WATCH.replace("ALERT", f"WHERE x IN ({', '.join(map(str, range(20_000)))}) ALERT")
+    with pytest.raises(SentenceError, match=r"this statement has [\d,]+ characters, and 100,000 is the most"):
+        parse_statements(f"SHOW WATCHES; {long}")
+    with pytest.raises(SentenceError, match="1,000,000 at once; send them in parts"):
+        parse_statements("SHOW WATCHES;" * 100_000)
+
+
+def test_comments_alone_are_no_statements_and_no_mistake() -> None:
+    assert parse_statements("-- later\n/* DROP WATCH w */ --") == ()
+
+
 def test_a_script_keeps_its_order() -> None:
     text = f"DROP WATCH IF EXISTS w;; {WATCH}; PAUSE WATCH w; ALTER WATCH w SET MARGIN 0.10;"
     kinds = [type(statement).__name__ for statement in parse_statements(text)]
@@ -96,10 +137,10 @@ CASES = [
     ("DROP ⟦TABLE w", "expected WATCH after DROP, not TABLE"),
     ("DROP ⟦WATHC w", "did you mean WATCH?"),
     ("DROP WATCH⟦", "a name is missing after WATCH"),
-    ("DROP WATCH ⟦'w'", "is a text", "backticks"),
+    ("DROP WATCH ⟦'w'", "is a text", "double quotes"),
     ("DROP WATCH ⟦5", "expected a name here, not 5"),
     ("DROP WATCH w ⟦v", "did not expect v here"),
-    ("DROP WATCH my⟦-watch", "did not expect - after my", "`my-…`"),
+    ("DROP WATCH my⟦-watch", "did not expect - after my", '"my-…"'),
     ("DROP WATCH IF ⟦EXIST w", "did you mean EXISTS?"),
     ("DROP WATCH IF EXISTS⟦", "a name is missing after EXISTS"),
     ("DROP WATCH w ⟦CREATE WATCH v AS SELECT 1", "second sentence", "end the first with ;"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,34 @@ def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None
     ):
         with pytest.raises(SentenceError, match=words):
             live.ask(sentence)
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        (
+            "WINDOW LAST 10 SECONDS EVERY 1 MICROSECOND",
+            "hot: EVERY 1 MICROSECOND is too short.*write EVERY 1 MILLISECOND",
+        ),
+        ("WINDOW LAST 1 HOUR EVERY 1 MICROSECOND", "hot: EVERY 1 MICROSECOND is too short.*EVERY 3600 MICROSECONDS"),
+        ("EVERY 999 MICROSECONDS", "hot: EVERY 999 MICROSECONDS is too short.*write EVERY 1 MILLISECOND"),
+        (
+            "WINDOW LAST 30 DAYS EVERY 1 SECOND",
+            "hot: .*2,592,000 here, and 1,000,000 is the most; write EVERY 2592 MILLI",
+        ),
+    ],
+)
+def test_a_step_that_no_site_could_keep_is_refused_with_the_least_that_one_can(
+    live: Live, window: str, words: str
+) -> None:
+    sentence = HOT.replace("WINDOW LAST 10 SECONDS EVERY 1 SECOND", window)
+    with pytest.raises(SentenceError, match=words) as caught:
+        live.ask(sentence)
+    least = re.search("EVERY [0-9]+ [A-Z]+$", str(caught.value))
+    assert least is not None
+    live.ask(re.sub("EVERY [0-9]+ [A-Z]+", least[0], sentence))
+    live.pump(0.2)
+    assert shown(live)["problems"] == {}
 
 
 @pytest.mark.parametrize(

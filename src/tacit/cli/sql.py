@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
 import typer
+from typer.core import TyperCommand
 
 from tacit.cli.reaching import Json, with_client
 from tacit.vocabulary.errors import SentenceError, TacitError
 
 if TYPE_CHECKING:
+    import click
+
     from tacit.api.client import Client
 
 __all__ = ["is_whole", "register"]
@@ -18,10 +22,28 @@ __all__ = ["is_whole", "register"]
 PROMPT, MORE = "tacit> ", "   ... "
 
 
+class _Statements(TyperCommand):
+    """A text that begins with a comment (-- …) is a text: the dashes of an option are followed by its name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        texts = [word for word in args if is_comment(word)]
+        options = [word for word in args if not is_comment(word)]
+        return super().parse_args(ctx, [*options, "--", *texts] if texts and "--" not in args else args)
+
+
+def is_comment(word: str) -> bool:
+    """Is a word of the command line SQL that begins with a comment?
+
+    >>> [is_comment(word) for word in ("-- all of them", "--all of them", "--json", "--ca=my file", "--", "SHOW SITES")]
+    [True, True, False, False, False, False]
+    """
+    return re.match(r"--[^\s=]*\s", word) is not None
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
 
-    @app.command()
+    @app.command(cls=_Statements)
     @with_client
     def sql(
         client: Client,
@@ -52,6 +74,21 @@ def is_whole(text: str) -> bool:
     return bool(tokens) and tokens[-1].text == ";"
 
 
+def is_empty(text: str) -> bool:
+    """Is there nothing but blanks and comments?
+
+    >>> is_empty("-- later"), is_empty("/* later"), is_empty(";")
+    (True, False, False)
+    """
+    from tacit.language.dialect import tokenize
+    from tacit.language.places import Source
+
+    try:
+        return not tokenize(Source(text))
+    except SentenceError:
+        return False
+
+
 def _prompt(client: Client, json_: bool) -> int:
     """Read statements up to a semicolon, until the end of the input. What is wrong is told, and it goes on."""
     import contextlib
@@ -75,7 +112,7 @@ def _prompt(client: Client, json_: bool) -> int:
         if not held and line.strip().rstrip(";").casefold() in ("exit", "quit", r"\q"):
             return 0
         held = f"{held}\n{line}" if held else line
-        if not held.strip():
+        if is_empty(held):
             held = ""
         if not held or not is_whole(held):
             continue

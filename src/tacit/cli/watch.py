@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit.cli.reaching import Json, with_client
-from tacit.vocabulary.errors import InputError, OptionError
+from tacit.vocabulary.errors import InputError, OptionError, SentenceError
 
 if TYPE_CHECKING:
     from tacit.api.client import Client
@@ -62,7 +62,10 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Create the watches of a file."""
         text = _sentences(file)
-        show_results(client, text, json_)
+        try:
+            show_results(client, text, json_)
+        except SentenceError as error:
+            raise error if file == "-" else SentenceError(f"{file}: {error}") from None
 
     @watch.command()
     @with_client

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.language.places import Source, closest
 from tacit.language.slips import check_slips
-from tacit.language.tokens import NOT_WORDS, Tokens, is_word, nesting, split_commas
+from tacit.language.tokens import NOT_WORDS, Tokens, is_quoted_name, is_word, nesting, split_commas
 from tacit.vocabulary.errors import SentenceError
 
 __all__ = ["Clause", "Sentence", "read_sentence", "split_list", "split_sentences"]
@@ -126,9 +126,15 @@ def _header(source: Source, tokens: list[Token]) -> tuple[str, bool, list[Token]
     if next_is("IF"):
         raise source.error("IF NOT EXISTS is not part of CREATE WATCH", tokens[position], "leave it out")
     named = at()
-    if named is None or named.token_type in NOT_WORDS - {TokenType.IDENTIFIER} or next_is("AS", "SELECT"):
+    if named is None or next_is("AS", "SELECT"):
         raise source.error("the watch has no name", named or end, "write CREATE WATCH name AS SELECT …")
+    if named.token_type in NOT_WORDS and not is_quoted_name(named, source.text):
+        raise _not_a_name(source, named)
     position += 1
+    follower = at()
+    if follower is not None and follower.start == named.end + 1 and not is_quoted_name(named, source.text):
+        hint = f'a name with signs in it stands in quotes: "{named.text}{follower.text}…"'
+        raise source.error(f"did not expect {follower.text} after {named.text}", follower, hint)
     if not next_is("AS"):
         if explain and at() is None:
             raise source.error(
@@ -150,6 +156,23 @@ def _expected(source: Source, word: str, found: Token | None, end: int, example:
     return source.error(
         f"expected {word} here, not {found.text}", found, f"did you mean {word}?" if meant else f"write {example}"
     )
+
+
+def _not_a_name(source: Source, token: Token) -> SentenceError:
+    """What stands where the name of a watch is expected is a text, a number, or nothing at all."""
+    if token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
+        return source.error(
+            f"expected the name of the watch, and '{token.text}' is a text",
+            token,
+            f'write "{token.text}", or no quotes',
+        )
+    if token.token_type == TokenType.NUMBER:
+        return source.error(
+            f"expected the name of the watch, not the number {token.text}",
+            token,
+            f'in quotes it is a name: "{token.text}"',
+        )
+    return source.error("the watch has no name", token, "write CREATE WATCH name AS SELECT …")
 
 
 def _not_a_watch(source: Source, token: Token) -> SentenceError:

@@ -38,9 +38,14 @@ from tacit.language.statement_kinds import (
 from tacit.language.tokens import is_word, split_commas
 from tacit.language.words import Words
 
-__all__ = ["parse_statements"]
+__all__ = ["NAME_MAX", "parse_statements", "statement_lines"]
+
+NAME_MAX = 128  # characters of the name of a watch
+SENTENCE_MAX = 100_000  # characters of one statement: a longer one would hold up the coordinator while it is read
+SCRIPT_MAX = 1_000_000  # characters of all statements that come together
 
 # What other systems say, or people try first.
+COMMENTS = ("--", "/*")
 VERBS = {
     **dict.fromkeys(("DELETE", "REMOVE"), "DROP WATCH name"),
     **dict.fromkeys(("STOP", "SUSPEND", "DISABLE"), "PAUSE WATCH name"),
@@ -71,16 +76,33 @@ def parse_statements(
     """The statements of a script, in order; see ``tacit.language.parse`` for the options.
 
     Raises SentenceError, and nothing else, for a script that is wrong anywhere: nothing of it is to be carried out.
+    A script of comments alone has no statements, and nothing is wrong about it.
 
     >>> parse_statements("PAUSE WATCH spread; SHOW ALERTS FOR spread LIMIT 5;")
     (PauseWatch(name='spread'), ShowAlerts(name='spread', limit=5))
     """
     check_functions(functions or {})
     source = Source(text)
+    if len(text) > SCRIPT_MAX:
+        raise source.error(
+            f"these are {len(text):,} characters, and a coordinator reads {SCRIPT_MAX:,} at once",
+            0,
+            "send them in parts",
+        )
     sentences = split_sentences(tokenize(source))
-    if not sentences:
+    if not sentences and not text.strip().startswith(COMMENTS):
         raise source.error("there is no statement here", 0, "write SHOW WATCHES, or CREATE WATCH name AS SELECT …")
     return tuple(_statement(source, tokens, functions or {}, row_functions) for tokens in sentences)
+
+
+def statement_lines(text: str) -> tuple[int, ...]:
+    """The line in which each statement of a script begins, counted from 1.
+
+    >>> statement_lines("SHOW WATCHES; SHOW SITES;\\n-- now\\nPAUSE WATCH spread")
+    (1, 1, 3)
+    """
+    source = Source(text)
+    return tuple(source.place(tokens[0])[0] for tokens in split_sentences(tokenize(source)))
 
 
 def _statement(
@@ -90,13 +112,19 @@ def _statement(
     row_functions: Collection[str],
 ) -> Statement:
     words = Words(source, tokens)
+    length = source.end_of(tokens[-1]) - tokens[0].start
+    if length > SENTENCE_MAX:
+        raise source.error(f"this statement has {length:,} characters, and {SENTENCE_MAX:,} is the most", tokens[0])
     if words.sees("EXPLAIN") and len(tokens) == 3 and is_word(tokens[1], "WATCH"):
         words.take("EXPLAIN")
         words.take("WATCH")
         return ExplainWatch(words.name("EXPLAIN WATCH name"))
     if words.sees("CREATE", "EXPLAIN", "SELECT", "WITH"):
         plan = plan_of(source, list(tokens), functions, row_functions)
-        return ExplainWatch(plan.name, plan) if plan.explain else CreateWatch(plan)
+        if plan.explain:
+            return ExplainWatch(plan.name, plan)
+        check_name(source, plan.name, tokens[2])  # CREATE WATCH name
+        return CreateWatch(plan)
     if words.sees("DROP", "PAUSE", "RESUME", "SHOW", "ALTER"):
         check_slips(source, tokens)
     if words.take("DROP"):
@@ -112,6 +140,20 @@ def _statement(
     if words.take("ALTER"):
         return _alter(words)
     raise _unknown(source, tokens[0])
+
+
+def check_name(source: Source, name: str, at: Token) -> None:
+    """Refuse a name that cannot be shown, sent or typed; only a new watch is held to that."""
+    if len(name) > NAME_MAX:
+        raise source.error(f"the name of the watch has {len(name):,} characters, and {NAME_MAX} is the most", at)
+    if not name.strip():
+        raise source.error("the name of the watch is empty", at, "write CREATE WATCH name AS SELECT …")
+    if name != name.strip():
+        raise source.error("the name of the watch begins or ends with a blank", at, f'write "{name.strip()}"')
+    if unfit := next((letter for letter in name if not letter.isprintable()), None):
+        raise source.error(
+            f"the name of the watch has a character in it that cannot be shown (U+{ord(unfit):04X})", at, "leave it out"
+        )
 
 
 def _drop(words: Words) -> DropWatch | DropSite:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["CLOSING", "NOT_WORDS", "OPENING", "Tokens", "is_word", "nesting", "split_commas"]
+__all__ = ["CLOSING", "NOT_WORDS", "OPENING", "Tokens", "is_quoted_name", "is_word", "nesting", "split_commas"]
 
 Tokens = tuple[Token, ...]
 
@@ -18,6 +18,15 @@ NOT_WORDS = {TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType
 def is_word(token: Token, *words: str) -> bool:
     """Is the token one of these words, unquoted?"""
     return token.token_type not in NOT_WORDS and token.text.upper() in words
+
+
+def is_quoted_name(token: Token, text: str) -> bool:
+    """Is the token a name in backticks, or, where only a name can stand, in double quotes?
+
+    ``text`` is the script. To Spark "x" is a text like 'x'; to most other systems it is a name.
+    """
+    in_double_quotes = token.token_type == TokenType.STRING and text[token.start : token.start + 1] == '"'
+    return token.token_type == TokenType.IDENTIFIER or in_double_quotes
 
 
 def nesting(tokens: Sequence[Token]) -> list[int]:

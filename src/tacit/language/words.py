@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.language.places import Source, closest
-from tacit.language.tokens import NOT_WORDS, is_word
+from tacit.language.tokens import NOT_WORDS, is_quoted_name, is_word
 from tacit.vocabulary.errors import SentenceError
 
 __all__ = ["Words"]
@@ -44,21 +44,21 @@ class Words:
             raise self.wrong(word, (word,), f"write {example}")
 
     def name(self, example: str) -> str:
-        """A name; one that is not a plain word stands in backticks."""
+        """A name; one that is not a plain word stands in double quotes or backticks."""
         if not self.rest:
             raise self.missing("a name", f"write {example}")
         token = self.advance()
-        if token.token_type == TokenType.IDENTIFIER:
+        if is_quoted_name(token, self.source.text):
             return token.text
         if token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
             raise self.source.error(
-                f"expected a name here, and '{token.text}' is a text", token, "names stand in backticks, or alone"
+                f"expected a name here, and '{token.text}' is a text", token, 'names stand in "double quotes" or alone'
             )
         if token.token_type in NOT_WORDS or not token.text.replace("_", "").isalnum():
             raise self.source.error(f"expected a name here, not {token.text}", token, f"write {example}")
         if self.rest and self.rest[0].start == token.end + 1 and self.rest[0].token_type != TokenType.COMMA:
             cut = self.rest[0]
-            hint = f"a name with signs in it stands in backticks: `{token.text}{cut.text}…`"
+            hint = f'a name with signs in it stands in quotes: "{token.text}{cut.text}…"'
             raise self.source.error(f"did not expect {cut.text} after {token.text}", cut, hint)
         return token.text
 

@@ -29,7 +29,7 @@ from tacit.language.statement_kinds import (
     ShowWatches,
     Statement,
 )
-from tacit.language.statements import parse_statements
+from tacit.language.statements import parse_statements, statement_lines
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.alert_counts import AlertCounts
@@ -235,6 +235,7 @@ class Coordinator:
             statements,
             ((watch.plan, "failed" if watch.problem else watch.status) for watch in self._running()),
             ((site.name, site.tables, site.online) for site in self.sites.values()),
+            statement_lines(text),
         )
         try:
             for statement in statements:

@@ -22,7 +22,7 @@ from tacit.runtime.sinks.making import make_sinks
 from tacit.runtime.sinks.sink import AlertDocument
 from tacit.runtime.store import Store, Write
 from tacit.transport.security import ServerSecurity, TlsFiles, hashed
-from tacit.vocabulary import OptionError
+from tacit.vocabulary import OptionError, SentenceError
 
 __all__ = ["CoordinatorRunner", "security_of"]
 
@@ -144,10 +144,15 @@ def _read_watches(coordinator: Coordinator, files: Sequence[Any]) -> None:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
             raise OptionError(f"the watches in {path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise OptionError(f"the watches in {path} are not a text in UTF-8; save the file as one") from None
+        if not text.strip():
+            _log.warning("the file of watches %s is empty", path)
+            continue
         try:
             coordinator.ask(text, time.monotonic())
-        except Exception as error:
-            raise type(error)(f"{path}: {error}") if isinstance(error, OptionError) else error from None
+        except SentenceError as error:
+            raise SentenceError(f"{path}: {error}") from None
 
 
 async def _wake(service: Service, deliveries: Sequence[Delivery]) -> None:

@@ -17,17 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.language.explain import every_text
-from tacit.language.plan import Every, Window
+from tacit.language.plan import Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
+from tacit.runtime.pane_length import check_pieces
 from tacit.runtime.window_keeper import Added, WindowKeeper
-from tacit.vocabulary import BoolArray, FloatArray, IntArray, SentenceError
+from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US, period_start
 
-__all__ = ["SUB_PANES", "PaneKeeper"]
-
-SUB_PANES = 1_000_000  # a window may not have more of them
+__all__ = ["PaneKeeper"]
 
 Piece = tuple[IntArray, IntArray, FloatArray]  # groups, rising; how many rows of each; their sums
 
@@ -204,15 +202,5 @@ def _sub_us(window: Window, pane_us: int) -> int:
     if window.kind == "since":  # starts of weeks, months and years are starts of days
         return gcd(pane_us, FIXED_UNITS_US.get(window.unit or "day", DAY_US))
     length = int(window.duration_us or 0)
-    sub_us = gcd(pane_us, length)
-    if length // sub_us > SUB_PANES:
-        parts = min(SUB_PANES, max(1, length // pane_us))
-        while length % parts:
-            parts -= 1
-        fits = every_text(Every(duration_us=length // parts)).replace(",", "").upper()
-        raise SentenceError(
-            f"the window and its step have no common measure but one of which the window holds {length // sub_us:,}, "
-            f"and {SUB_PANES:,} is the most",
-            hint=f"write EVERY {fits}",
-        )
-    return sub_us
+    check_pieces(window)
+    return gcd(pane_us, length)

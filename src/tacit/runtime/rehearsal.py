@@ -25,6 +25,7 @@ from tacit.language.statement_kinds import (
     ShowWatch,
     Statement,
 )
+from tacit.runtime.pane_length import check_step
 from tacit.vocabulary import SentenceError
 
 __all__ = ["no_watch", "rehearse"]
@@ -37,10 +38,12 @@ def rehearse(
     statements: Sequence[Statement],
     watches: Iterable[tuple[WatchPlan, str]],
     sites: Iterable[tuple[str, Tables, bool]],
+    lines: Sequence[int] = (),
 ) -> None:
     """SentenceError if one of them cannot be carried out.
 
-    ``watches`` are plans and their status, ``sites`` have a name and tables, and are online or not.
+    ``watches`` are plans and their status, ``sites`` have a name and tables, and are online or not; ``lines`` say where
+    each statement begins.
     """
     stage = _Stage(watches, sites)
     for place, statement in enumerate(statements):
@@ -49,8 +52,10 @@ def rehearse(
         except SentenceError as error:
             if len(statements) == 1:
                 raise
+            where = f" (line {lines[place]})" if error.line is None and len(set(lines)) > 1 else ""
             raise SentenceError(
-                f"statement {place + 1} of {len(statements)}: {error}; nothing was done, not those before it either"
+                f"statement {place + 1} of {len(statements)}{where}: {error}; nothing was done, not those before it"
+                " either"
             ) from None
 
 
@@ -64,6 +69,10 @@ def no_watch(name: str, known: Iterable[str]) -> SentenceError:
 
 def check_live(plan: WatchPlan) -> None:
     """SentenceError for what can be replayed and not yet be kept live."""
+    try:
+        check_step(plan.window)
+    except SentenceError as error:
+        raise SentenceError(f"{plan.name}: {error}") from None
     if not isinstance(plan.goal, SketchGoal):
         return
     if plan.window.kind == "rows" or plan.window.every.duration_us is None:
@@ -142,10 +151,12 @@ class _Stage:
                 try:
                     check_columns(plan, tables[table], table=table)
                 except SentenceError as error:
-                    raise SentenceError(
+                    whose = SentenceError(
                         f"{error}; the table {table} of site {site} is meant: if that site is gone for good,"
                         f" DROP SITE {site}"
-                    ) from None
+                    )
+                    whose.line, whose.column = error.line, error.column
+                    raise whose from None
         self._watches[plan.name.casefold()] = plan, "running"
 
     def _drop_site(self, name: str) -> None:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from tacit.runtime.sinks.alert import as_line
 from tacit.runtime.sinks.in_thread import in_thread
 from tacit.runtime.sinks.sink import AlertDocument, SinkError
+from tacit.vocabulary.errors import OptionError
 
 __all__ = ["FileSink"]
 
@@ -41,6 +42,18 @@ class FileSink:
 
     async def close(self) -> None:
         pass
+
+    def check(self) -> None:
+        """OptionError when the file cannot be written; one that is not there is made, empty."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab"):
+                pass
+        except OSError as error:
+            raise OptionError(
+                f"the sink {self.name} cannot write to {self._path}: {error.strerror or error}; name a file in a folder"
+                " where this user may write"
+            ) from None
 
     def _append(self, text: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,9 @@ def _make(config: SinkConfig) -> Sink:
         case LogSinkConfig():
             return LogSink(name, config.level)
         case FileSinkConfig():
-            return FileSink(config.path, name)
+            sink = FileSink(config.path, name)
+            sink.check()
+            return sink
         case WebhookSinkConfig():
             return WebhookSink(
                 config.url,

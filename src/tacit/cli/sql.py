@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
@@ -13,8 +13,6 @@ from tacit.cli.reaching import Json, with_client
 from tacit.vocabulary.errors import SentenceError, TacitError
 
 if TYPE_CHECKING:
-    import click
-
     from tacit.api.client import Client
 
 __all__ = ["is_whole", "register"]
@@ -25,7 +23,7 @@ PROMPT, MORE = "tacit> ", "   ... "
 class _Statements(TyperCommand):
     """A text that begins with a comment (-- …) is a text: the dashes of an option are followed by its name."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         texts = [word for word in args if is_comment(word)]
         options = [word for word in args if not is_comment(word)]
         return super().parse_args(ctx, [*options, "--", *texts] if texts and "--" not in args else args)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.language.plan import WatchPlan
 from tacit.language.sentence import parse_watch
-from tacit.language.shape import Shape, shape_of
+from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.messages import AdjustSlack, Heartbeat, HeartbeatAnswer, Message, NewEstimate, Report, Snapshot
 from tacit.protocols.site import Site
 from tacit.runtime.repeats import Repeats
@@ -245,9 +245,10 @@ class LightSite:
 
     def _shape(self, install: Install) -> Shape:
         assert install.measure is not None
-        key = (install.text, install.measure.units.tobytes())
+        key = (install.text, install.protocol, install.measure.units.tobytes())
         if key not in self._shapes:
-            self._shapes[key] = shape_of(self._plan(install.text), install.measure)
+            plan = self._plan(install.text)
+            self._shapes[key] = shape_of(plan, install.measure, zone_kind(plan, install.protocol))
         return self._shapes[key]
 
 

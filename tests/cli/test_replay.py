@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tacit as tacit_room
+from tacit.language import parse_watch
+from tacit.language.shape import protocol_for
 from tacit.pipelines import session
 from tacit.recording import run
 
@@ -90,15 +92,38 @@ def test_the_other_protocol_and_the_other_step(
 def test_recentring_and_the_choice_of_a_protocol(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
     track = "CREATE WATCH level AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS TRACK m WITHIN 0.5"
     costs = {}
-    for protocol in ("coordinator", "recentre", "auto"):
+    for protocol in ("coordinator", "recentre", "cheaper"):
         done = tacit("replay", sentence(track), *where, "--protocol", protocol, "--verify", "--json")
         report = json.loads(done.out)
         assert (report["missed"], report["spurious"]) == (0, 0)
         assert report["max_error"] <= 0.5
         costs[protocol] = report["messages"]["total"]
-        assert protocol == "auto" or report["protocol"] == protocol
-    assert costs["auto"] == min(costs.values())
+        assert protocol == "cheaper" or report["protocol"] == protocol
+    assert costs["cheaper"] == min(costs.values())
     assert "new zones for all" in tacit("replay", sentence(track), *where, "--protocol", "recentre").out
+
+
+def test_the_protocol_is_that_of_a_live_watch_unless_another_is_asked_for(
+    tacit: Tacit, sentence: Sentence, where: list[str]
+) -> None:
+    """On these readings recentring is the cheaper one for the condition, and live it is balanced all the same."""
+    spread = "CREATE WATCH spread AS SELECT STDDEV(x) AS s FROM t WINDOW LAST 50 ROWS ALERT WHEN s > 1.4"
+    track = "CREATE WATCH level AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS TRACK m WITHIN 0.5"
+    told = {}
+    for text, protocol in ((spread, "cheaper"), (spread, "auto"), (track, "auto")):
+        report = json.loads(tacit("replay", sentence(text), *where, "--protocol", protocol, "--json").out)
+        told[report["watch"], protocol] = report["protocol"]
+        assert "auto" not in protocol or protocol_for(parse_watch(text), "auto") == report["protocol"]
+    assert told == {("spread", "cheaper"): "recentre", ("spread", "auto"): "coordinator", ("level", "auto"): "recentre"}
+
+
+def test_more_statistics_than_sites_can_recentre(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    total = " + ".join(f"AVG(x + {k} * y)" for k in range(25))
+    text = f"CREATE WATCH many AS SELECT {total} AS s FROM t WINDOW LAST 100 ROWS TRACK s WITHIN 40"
+    for protocol in ("auto", "recentre", "cheaper"):
+        done = tacit("replay", sentence(text), *where, "--protocol", protocol, "--verify", "--json")
+        report = json.loads(done.out)
+        assert (report["protocol"], report["missed"], report["spurious"]) == ("coordinator", 0, 0)
 
 
 def test_the_report_says_which_zone_was_used(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:

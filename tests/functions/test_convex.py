@@ -126,6 +126,45 @@ def test_a_tracked_value_stays_between_its_bounds(name: str, seed: int) -> None:
     assert (truth <= zone.high + 1e-9 * (1.0 + abs(here))).all()
 
 
+def test_boxes_do_not_make_a_zone_dearer_whose_parts_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chi-square has dozens of forms. Beside a function that needs boxes, each is worked out once, not per box."""
+    asked: list[int] = []
+    made = ZoneMaker._recipe
+    monkeypatch.setattr(ZoneMaker, "_recipe", lambda self, q, *rest: (asked.append(id(q)), made(self, q, *rest))[1])
+    condition = AllOf((Comparison(FUNCTIONS["chi square"], "<", 9.0), Comparison(FUNCTIONS["wave"], "<", 9.0)))
+    maker = ZoneMaker(ask_condition(condition, True, FEASIBLE), 4, FEASIBLE)
+    for point in (np.array([1.0, 0.4, 0.7, 1.3]), np.array([0.9, 0.5, 0.8, 1.1])):
+        asked.clear()
+        assert maker.best(point, (0.0, 0.0), np.eye(4), [np.full(4, 2.0**-k) for k in range(8)]) is not None
+        assert len(asked) == len(set(asked)) > 30
+
+
+def test_a_plain_zone_is_found_where_a_larger_one_keeps_an_expression() -> None:
+    condition = AnyOf((Comparison(FUNCTIONS["entropy"], ">", 0.1), Comparison(A + B, ">", 1.02)))
+    maker = ZoneMaker(ask_condition(condition, True, FEASIBLE), 4, FEASIBLE)
+    at, moves = np.array([0.31, 0.72, 0.3, 1.0]), -np.eye(4)[:2]
+    largest, plain = maker.best(at, (0.0, 0.0), moves), maker.best(at, (0.0, 0.0), moves, plain=True)
+    assert largest is not None
+    assert plain is not None
+    assert any(part.kept is not None for part in largest.parts)
+    assert all(part.kept is None for part in plain.parts)
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"far"}))
+def test_parts_are_judged_together_as_they_are_one_by_one(name: str) -> None:
+    dice = np.random.default_rng(3)
+    at = np.array([1.0, 0.4, 0.7, 1.3])
+    here = float(value(FUNCTIONS[name], at[None])[0])
+    asked = ask_condition(Comparison(FUNCTIONS[name], ">", here - 0.1), True, FEASIBLE)
+    zone = ZoneMaker(asked, 4, FEASIBLE).best(at, (0.0, 0.0), np.eye(4), [np.full(4, w) for w in (0.01, 0.1, 0.3)])
+    assert zone is not None
+    points = at + dice.normal(size=(400, 4)) * np.exp(dice.uniform(-4, 1, (400, 1)))
+    inside = ((points >= zone.low) & (points <= zone.high)).all(axis=1)
+    one_by_one = np.all([part.values(points) > 0.0 for part in zone.parts], axis=0) & inside
+    assert zone.contains(points).tolist() == one_by_one.tolist()
+    assert inside.any()
+
+
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"far"}))
 def test_there_is_a_zone_for_everything_that_is_smooth(name: str) -> None:
     at = np.array([1.0, 0.4, 0.7, 1.3])

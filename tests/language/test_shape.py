@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.functions.statistics import shifted
 from tacit.language import parse_watch
-from tacit.language.shape import SAMPLE, measure_of, shape_of, units_of, vector_form
+from tacit.language.shape import SAMPLE, measure_of, protocol_for, shape_of, units_of, vector_form
 from tacit.wire.control import Sample
 
 SPREAD = parse_watch("CREATE WATCH w AS SELECT STDDEV(x) AS s FROM t WINDOW LAST 1 HOUR TRACK s WITHIN 5")
@@ -82,3 +82,10 @@ def test_units_are_numbers_whatever_is_measured(values):
     (unit,) = units_of(np.array([values]))
     assert 0 < unit < np.inf
     assert 0 < unit**4 < np.inf
+
+
+def test_what_has_too_many_statistics_to_recentre_is_balanced():
+    few, many = (" + ".join(f"AVG(x{k})" for k in range(count)) for count in (24, 25))  # a sum and a count each
+    for total, kept_by in ((few, "recentre"), (many, "coordinator")):
+        plan = parse_watch(f"CREATE WATCH w AS SELECT {total} AS s FROM t WINDOW LAST 1 HOUR TRACK s WITHIN 5")
+        assert {protocol_for(plan, asked) for asked in ("auto", "recentre")} == {kept_by}

@@ -96,3 +96,27 @@ def test_explain_says_which_zones_are_in_use(protocol: str, words: str, tmp_path
     text = live.ask("EXPLAIN WATCH w")[0]["text"]
     assert f"protocol    {protocol}" in text
     assert words in text
+
+
+@pytest.mark.parametrize("protocol", ["auto", "recentre"])
+def test_a_watch_of_many_statistics_is_kept(protocol: str, tmp_path: Path) -> None:
+    """25 averages are 50 statistics, which is more than sites can recentre: their zones are balls."""
+    total = " + ".join(f"AVG(x + {k} * y)" for k in range(25))
+    sentence = f"CREATE WATCH w AS SELECT {total} AS m FROM d WINDOW LAST 40 SECONDS EVERY 2 SECONDS TRACK m WITHIN 50"
+    rng = np.random.default_rng(1)
+    n = 200
+    t = np.sort(rng.integers(0, 100, n)).astype(np.int64) * 1_000_000
+    columns = {"x": rng.integers(0, 9, n).tolist(), "y": rng.integers(1, 7, n).tolist()}
+    recording = recorded(parse_watch(sentence), t, rng.choice(len(SITES), n).astype(np.int32), columns, SITES)
+    judge = Judge()
+    live = Live(tmp_path, SITES, "d", COLUMNS, protocol=protocol, witness=judge.witness)
+    live.ask(sentence)
+    for k, name in enumerate(SITES):
+        for batch in batches_of(recording, k, list(range(8, n, 8)), 100_000_000):
+            live.batch(name, batch)
+            live.pump(0.1)
+    live.settle(40)
+    (verdict,) = judge.verdicts(live.store)
+    assert list(verdict.wrong) == []
+    assert verdict.panes >= 45
+    assert [state for (state,) in live.store.all("SELECT state FROM spans")][-1] == "valid"

@@ -65,7 +65,8 @@ def _replay(
     time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
     protocol: str = typer.Option(
-        "auto", help="auto: the cheaper of coordinator and recentre; or broadcast. Rankings: topico, gossip."
+        "auto",
+        help="auto: as live; or coordinator, recentre, cheaper (of these two), broadcast. Rankings: topico, gossip.",
     ),
     zone: str = typer.Option(
         "auto", help="auto: the best of ball, halfspace, region and curvature. Self-joins: norms."

@@ -34,7 +34,7 @@ def _sweep(
     ),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="sweep.csv, sweep.parquet and sweep.png go here."),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
-    protocol: str = typer.Option("auto", help="auto: the cheaper of coordinator and recentre; or broadcast."),
+    protocol: str = typer.Option("auto", help="auto: as live; coordinator, recentre, cheaper (of these), broadcast."),
     zone: str = typer.Option("auto", help="auto: the best of ball, halfspace, region and curvature."),
     policy: str = typer.Option("lru", help="In which order the coordinator asks: lru, random or opposite."),
     seed: int = typer.Option(0, help="For the random policy, and for drawing groups."),

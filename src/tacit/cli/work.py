@@ -8,6 +8,7 @@ import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,11 +18,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.recording.run import spark_room
 
-__all__ = ["Bar", "as_json", "no_interrupt_lost", "orderly_end", "output", "progress", "show", "spark_session"]
+__all__ = [
+    "Bar",
+    "PlainLines",
+    "as_json",
+    "no_interrupt_lost",
+    "orderly_end",
+    "output",
+    "progress",
+    "show",
+    "spark_session",
+]
 
 _AGAIN_S = 0.1
 _PIPE_WIDTH = 120
 _POLL_S = 0.5
+_LINE_S = 30.0  # between two lines of progress where there is no terminal
 
 
 @contextmanager
@@ -121,24 +133,79 @@ def show(console: Console, what: RenderableType) -> None:
     console.file.write("".join(line.rstrip() + "\n" for line in held.get().splitlines()))
 
 
-class Bar:
-    """A line that says what is being done; outside a terminal it says nothing."""
+class PlainLines:
+    """Progress where there is no terminal: a line on standard error for every half minute that something takes.
 
-    def __init__(self, shown: Progress | None) -> None:
-        self._shown = shown
+    >>> said, seconds = [], iter([0.0, 10.0, 31.0, 40.0])
+    >>> lines = PlainLines(said.append, lambda: next(seconds))
+    >>> lines.begin("w: replaying")
+    >>> for done in (100, 2_500, 2_600):
+    ...     lines.measure(done, 10_000)
+    ...     lines.tick()
+    >>> said
+    ['w: replaying, 2,500 of 10,000 (25 %)']
+    """
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._write, self._clock = write, clock
+        self._text, self._measure = "", ""
+        self._said = self._clock()
+
+    def begin(self, text: str) -> None:
+        """Something else is done from now on."""
+        self._text, self._measure = text, ""
+
+    def measure(self, done: int, total: int) -> None:
+        """So much of it is done."""
+        self._measure = f", {done:,} of {total:,} ({100 * done // max(1, total)} %)"
+
+    def tick(self) -> None:
+        """Say how far it is, if that was not said lately; called every second or so."""
+        now = self._clock()
+        if self._text and now - self._said >= _LINE_S:
+            self._said = now
+            self._write(self._text + self._measure)
+
+    @contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Inside, lines are written as time passes, whatever the main thread is busy with."""
+        ended = threading.Event()
+
+        def follow() -> None:
+            while not ended.wait(1.0):
+                self.tick()
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+class Bar:
+    """Says what is being done: as a line with a bar on a terminal, else as plain lines, once work takes long."""
+
+    def __init__(self, shown: Progress | None, lines: PlainLines | None = None) -> None:
+        self._shown, self._lines = shown, lines
         self._task = None if shown is None else shown.add_task("", total=None)
 
     def say(self, text: str) -> None:
         """What is being done now, without a measure."""
         if self._shown is not None and self._task is not None:
             self._shown.reset(self._task, description=text, total=None)
+        elif self._lines is not None:
+            self._lines.begin(text)
 
     def measured(self, text: str) -> Callable[[int, int], None] | None:
         """A function that hears (done, in all), or None where nobody looks."""
+        self.say(text)
+        if self._lines is not None:
+            return self._lines.measure
         if self._shown is None or self._task is None:
             return None
         shown, task = self._shown, self._task
-        shown.reset(task, description=text, total=None)
         return lambda done, total: shown.update(task, completed=done, total=total)
 
     @contextmanager
@@ -167,10 +234,12 @@ class Bar:
 
 @contextmanager
 def progress() -> Iterator[Bar]:
-    """A bar on standard error while the command works, if that is a terminal."""
+    """A bar on standard error while the command works; where that is no terminal, lines about what takes long."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Bar(None)
+        lines = PlainLines(lambda text: print(f"tacit: {text}", file=sys.stderr, flush=True))
+        with lines.ticking():
+            yield Bar(None, lines)
         return
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),

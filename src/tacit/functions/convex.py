@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction as Number
 from functools import partial
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from tacit.functions.expressions import Constant, Expression, Unary, Variable
 from tacit.functions.form_sums import Form, form_of, form_value, weighed
-from tacit.functions.minorants import Concave, Shape, of_form, of_polynomial
+from tacit.functions.minorants import Concave, Judge, Shape, of_form, of_polynomial, stacked
 from tacit.functions.polynomials import Factor, Polynomial
 from tacit.functions.shapes import All, Any_, Ask, Case, Feasible, Question, known_nonnegative, questions_of
 from tacit.vocabulary.arrays import BoolArray, FloatArray
@@ -44,13 +44,17 @@ class ConvexZone:
     parts: tuple[Concave, ...]
     low: FloatArray
     high: FloatArray
+    _stack: tuple[Judge, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_stack", stacked(self.at, self.parts))
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Is each point (k, d) in it? Rounding never makes it so."""
         inside: BoolArray = np.asarray(((points >= self.low) & (points <= self.high)).all(axis=1))
         with np.errstate(all="ignore"):
-            for part in self.parts:
-                inside &= part.values(points) > 0.0
+            for part in self._stack:
+                inside &= part.are_positive(points)
         return inside
 
     def distances(self, moves: FloatArray) -> FloatArray:
@@ -60,7 +64,8 @@ class ConvexZone:
         edge = np.where(moves == 0.0, np.inf, to_edge).min(axis=1)
         inside, outside = np.zeros(len(moves)), np.minimum(edge, _FAR)
         whole = self.contains(self.at + outside[:, None] * moves)
-        quick = np.array([_first_root(part, moves) for part in self.parts]).min(axis=0, initial=np.inf)
+        with np.errstate(all="ignore"):
+            quick = np.array([part.first_roots(moves) for part in self._stack]).min(axis=0, initial=np.inf)
         outside = np.where(whole, outside, np.minimum(outside, quick))
         if any(part.kept is not None for part in self.parts):
             for _ in range(_STEPS):  # geometric at first: the scale is not known
@@ -71,19 +76,6 @@ class ConvexZone:
         return np.asarray(np.where(whole, edge, outside))
 
 
-def _first_root(part: Concave, moves: FloatArray) -> FloatArray:
-    """Where level + t slope.move - t^2 bend / 2 falls to 0, without what is kept."""
-    linear = moves @ part.slope
-    bend = 0.5 * np.einsum("ki,ij,kj->k", moves, part.bend, moves)
-    if part.kept is not None:
-        return np.full(len(moves), np.inf)
-    if part.level <= 0.0:
-        return np.zeros(len(moves))
-    with np.errstate(divide="ignore", over="ignore"):
-        below = np.sqrt(np.square(linear) + 4.0 * bend * part.level) - linear
-        return np.asarray(2.0 * part.level / np.where(below > 0.0, below, 0.0))
-
-
 class ZoneMaker:
     """Makes zones for one question tree, wherever the estimate goes."""
 
@@ -92,6 +84,8 @@ class ZoneMaker:
         self._shapes: dict[int, tuple[Question, Shape]] = {}
         self._forms: dict[int, tuple[Question, list[Form]]] = {}
         self._spread = np.ones(dimension)
+        self._boxless: dict[int, tuple[Concave, ...] | None] = {}  # ways of one call of ``best``, by question
+        self._weights: dict[tuple[int, float], FloatArray] = {}  # of one call of ``best``, by recipe and bound
 
     def needs_box(self) -> bool:
         """Does what is proved depend on a box?"""
@@ -108,19 +102,31 @@ class ZoneMaker:
         moves: FloatArray,
         boxes: Iterable[FloatArray] = (),
         pieces: int = 1,
+        *,
+        plain: bool = False,
     ) -> ConvexZone | None:
         """The largest zone for moves (k, d) that is found; None where there is none that holds the estimate.
 
         ``bounds`` are the least and greatest value of what is tracked. ``boxes`` are half-widths to try, where boxes
-        are needed.
+        are needed. With ``plain`` only zones that are rows of numbers are looked for: no part keeps an expression.
         """
         self._spread = np.sqrt(np.square(moves).mean(axis=0))
         self._spread = self._spread + 1e-3 * self._spread.max(initial=0.0) + 1e-300
         widths = list(boxes) if self.needs_box() else [np.full(self.dimension, np.inf)]
         found: list[tuple[float, ConvexZone]] = []
+        self._boxless.clear()
+        self._weights.clear()
+        leanings: dict[int, tuple[Concave, Concave]] = {}  # parts that need no box are the same in every box
         for width in widths:
             for parts in self._ways(self.asked, at, bounds, at - width, at + width, pieces):
-                leaned = tuple(part.leaning() for part in parts)
+                if any(not part.level > 0.0 and part.kept is None for part in parts):
+                    continue  # the estimate itself would be outside
+                if plain and any(part.kept is not None for part in parts):
+                    continue
+                for part in parts:
+                    if id(part) not in leanings:
+                        leanings[id(part)] = (part, part.leaning())  # kept, for its id must stay its own
+                leaned = tuple(leanings[id(part)][1] for part in parts)
                 for variant in (
                     (parts, leaned) if any(a is not b for a, b in zip(parts, leaned, strict=True)) else (parts,)
                 ):
@@ -148,7 +154,12 @@ class ZoneMaker:
                     *self._ways(both, at, bounds, low, high, pieces),
                     *self._ways(otherwise, at, bounds, low, high, pieces),
                 ]
-        way = self._way(asked, at, bounds, low, high, pieces)
+        if asked.expression is not None:
+            way = self._way(asked, at, bounds, low, high, pieces)
+        elif id(asked) in self._boxless:
+            way = self._boxless[id(asked)]
+        else:
+            way = self._boxless[id(asked)] = self._way(asked, at, bounds, low, high, pieces)
         return [] if way is None else [way]
 
     def _way(
@@ -194,15 +205,26 @@ class ZoneMaker:
         assert recipe is not None
         count = len(recipe.polynomials)
         forms = self._forms_of(q, [partial(dict, polynomial) for polynomial in recipe.polynomials], q.needs)
-        values = np.array([[form_value(form, at) for form in forms[:count]]])
-        weights = recipe.weights(values, np.array([bound]))[0, q.which]
-        parts = self._signed(q, dict.fromkeys(q.needs), forms[count:], at)
-        if parts is None or not np.isfinite(weights).all():
+        weights = self._weights_of(q, forms[:count], at, bound)[q.which]
+        if not np.isfinite(weights).all():
             return None
         weighted = zip(weights[:-1].tolist(), forms[:count], strict=True)
         total, sizes = weighed(weighted, self.dimension, float(weights[-1]))
         main = of_form(total, at, self._spread, sizes)
-        return (main, *(part for part, _ in parts.values() if part is not None))
+        if not main.level > 0.0:  # a recipe has many forms: one that does not hold here spares the others
+            return None
+        parts = self._signed(q, dict.fromkeys(q.needs), forms[count:], at)
+        return None if parts is None else (main, *(part for part, _ in parts.values() if part is not None))
+
+    def _weights_of(self, q: Question, forms: Sequence[Form], at: FloatArray, bound: float) -> FloatArray:
+        """The weights of all forms of a question's recipe; worked out once in each call of ``best``."""
+        recipe = q.recipe
+        assert recipe is not None
+        key = (id(recipe), bound)
+        if key not in self._weights:
+            values = np.array([[form_value(form, at) for form in forms]])
+            self._weights[key] = recipe.weights(values, np.array([bound]))[0]
+        return self._weights[key]
 
     def _signed(
         self, q: Question, factors: Iterable[Factor], forms: Sequence[Form], at: FloatArray

@@ -19,6 +19,8 @@ array([ 3.,  7., -5.])
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,9 +31,9 @@ from tacit.functions.expressions import Binary, Constant, Expression, Unary
 from tacit.functions.form_sums import Form, form_of
 from tacit.functions.polynomials import Polynomial, as_fraction, degree_of
 from tacit.functions.program import compile_programs
-from tacit.vocabulary.arrays import FloatArray
+from tacit.vocabulary.arrays import BoolArray, FloatArray
 
-__all__ = ["Concave", "Shape", "of_form", "of_polynomial"]
+__all__ = ["Concave", "Judge", "Shape", "of_form", "of_polynomial", "stacked"]
 
 _ROUNDING = 1e-13  # of the sum of the sizes of all terms
 _LEANS = 12  # steps on the way to where a zone ends
@@ -96,7 +98,8 @@ class Concave:
         """
         if self.rise is None or not self.rise.any() or self.kept is not None or self.level <= 0.0:
             return self
-        best, reach = self, self.nearest
+        bend = self._bend_size()  # leaning changes level and slope only
+        best, reach = self, self._nearest(bend)
         point = np.zeros(len(self.at))
         with np.errstate(all="ignore"):  # where the slope is next to nothing, the point is far away
             for _ in range(_LEANS):
@@ -104,18 +107,25 @@ class Concave:
                 steep = float(toward.slope @ toward.slope)
                 if not (toward.level > 0.0 and 0.0 < steep < np.inf):
                     break
-                if toward.nearest > reach:
-                    best, reach = toward, toward.nearest
+                near = toward._nearest(bend)
+                if near > reach:
+                    best, reach = toward, near
                 point = 0.5 * (point - toward.slope * (toward.level / steep))
         return best
 
     @property
     def nearest(self) -> float:
         """The distance from the estimate within which it is surely above 0, wherever one goes."""
-        steep = float(np.linalg.norm(self.slope) + np.linalg.norm(self.unsure))
-        bend = float(np.linalg.norm(self.bend, 2)) if self.bend.any() else 0.0
+        return self._nearest(self._bend_size())
+
+    def _bend_size(self) -> float:
+        """The largest curvature in any direction."""
+        return float(np.linalg.norm(self.bend, 2)) if self.bend.any() else 0.0
+
+    def _nearest(self, bend: float) -> float:
+        steep = math.sqrt(float(self.slope @ self.slope)) + math.sqrt(float(self.unsure @ self.unsure))
         level = self.level * (1.0 - 1e-9)
-        below = steep + np.sqrt(steep * steep + 2.0 * bend * max(level, 0.0))
+        below = steep + math.sqrt(steep * steep + 2.0 * bend * max(level, 0.0))
         return 0.0 if level <= 0.0 else float("inf") if below == 0.0 else 2.0 * level / below * (1.0 - 1e-9)
 
     def _leaned(self, point: FloatArray) -> Concave:
@@ -140,6 +150,66 @@ class Concave:
             bend=self.bend + other.bend,
             rise=None,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stack:
+    """Several concave functions that keep nothing, made at one point: all are judged in one step."""
+
+    at: FloatArray
+    level: FloatArray  # (n,)
+    slope: FloatArray  # (n, d)
+    unsure: FloatArray
+    bend: FloatArray  # (n, d, d)
+
+    def are_positive(self, points: FloatArray) -> BoolArray:
+        """Is every function surely above 0 at each point (k, d)?"""
+        moves = points - self.at
+        sizes = np.abs(moves)
+        bent = 0.5 * self._bent(moves)
+        steep = sizes @ (self.unsure + _ROUNDING * np.abs(self.slope)).T
+        room = steep + _ROUNDING * (np.abs(self.level) + bent)
+        return np.asarray((self.level + moves @ self.slope.T - bent - room > 0.0).all(axis=1))
+
+    def first_roots(self, moves: FloatArray) -> FloatArray:
+        """How many times each move (k, d) may be gone before the first function falls to 0."""
+        linear, bent = moves @ self.slope.T, self._bent(moves)
+        below = np.sqrt(np.square(linear) + 2.0 * bent * np.maximum(self.level, 0.0)) - linear
+        roots = 2.0 * self.level / np.where(below > 0.0, below, 0.0)
+        return np.asarray(np.where(self.level <= 0.0, 0.0, roots).min(axis=1))
+
+    def _bent(self, moves: FloatArray) -> FloatArray:
+        """move' bend move of each move and function (k, n)."""
+        pulled = moves @ self.bend.transpose(1, 0, 2).reshape(moves.shape[1], -1)
+        return np.asarray((pulled.reshape(len(moves), len(self.level), -1) * moves[:, None, :]).sum(axis=2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Single:
+    """A concave function that keeps something: judged by itself."""
+
+    part: Concave
+
+    def are_positive(self, points: FloatArray) -> BoolArray:
+        return np.asarray(self.part.values(points) > 0.0)
+
+    def first_roots(self, moves: FloatArray) -> FloatArray:
+        """Not known: what is kept is not looked through."""
+        return np.full(len(moves), np.inf)
+
+
+Judge = _Stack | _Single
+"""What says whether several functions are above 0."""
+
+
+def stacked(at: FloatArray, parts: Sequence[Concave]) -> tuple[Judge, ...]:
+    """The functions, all made at this point, in as few stacks as there can be."""
+    plain = [part for part in parts if part.kept is None]
+    found: list[Judge] = [_Single(part) for part in parts if part.kept is not None]
+    if plain:
+        numbers = ([each.slope for each in plain], [each.unsure for each in plain], [each.bend for each in plain])
+        found.insert(0, _Stack(at, np.array([each.level for each in plain]), *map(np.array, numbers)))
+    return tuple(found)
 
 
 @dataclass

@@ -52,12 +52,12 @@ from tacit.functions.zone_rows import ZoneRows, convex_row, nothing_row, roaming
 from tacit.vocabulary.arrays import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.errors import OptionError, ProtocolError
 
-__all__ = ["CENTRED", "FACES_MOST", "FITTED", "Monitor", "Tables", "Zones"]
+__all__ = ["CENTRED", "CENTRED_MOST", "FACES_MOST", "FITTED", "Monitor", "Tables", "Zones"]
 
 NOT_MET, MET, UNKNOWN = 0, 1, 2
 CENTRED = "centred"  # the kind of zones that recentring has (protocols/centres.py)
 FITTED, FACES_MOST = "fitted", 40  # that fitted zones have (protocols/fitted.py), and how many faces, at most
-_CENTRED_MOST = 48  # dimensions
+CENTRED_MOST = 48  # statistics of a vector that sites can recentre; zones of more are never made
 _CONVEX_MOST = 256  # groups refreshed at once; making the zones of more would take long
 
 
@@ -94,7 +94,7 @@ class Monitor:
         makers = {side: ZoneMaker(each, dimension, feasible) for side, each in asked.items()}
         self.centred: TrackZones | None = None
         width = 1
-        if zone == CENTRED and dimension <= _CENTRED_MOST:
+        if zone == CENTRED and dimension <= CENTRED_MOST:
             self.centred = TrackZones(goal, dimension, feasible, plain=True)
             width = max(convex_size(self.centred.parts_most, dimension), convex_size(NORMED + 2, dimension))
         if zone == FITTED:

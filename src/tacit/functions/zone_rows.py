@@ -115,8 +115,7 @@ class ZoneRows:
     ) -> ConvexZone | None:
         width = radius if 0.0 < radius < np.inf else float(np.abs(point / self.scale).max()) or 1.0
         boxes = [wide * width * self.scale for wide in _WIDE]
-        zone = maker.best(point, bounds, moves * self.scale, boxes, self._pieces)
-        return zone if zone is None or all(part.kept is None for part in zone.parts) else None
+        return maker.best(point, bounds, moves * self.scale, boxes, self._pieces, plain=True)
 
     def sizes(
         self, tables: Tables, zones: Zones, g: int, bounds: tuple[float, float], spread: FloatArray | None = None

@@ -23,7 +23,7 @@ import numpy as np
 from tacit.functions.expressions import Constant, Expression, Variable
 from tacit.functions.forms import degree, opaques, substitute, variables
 from tacit.functions.goals import Frequent, Goal, InnerProduct, Quantile, SelfJoin, SketchGoal, Top, Track, map_goal
-from tacit.functions.monitor import CENTRED, FITTED, Monitor
+from tacit.functions.monitor import CENTRED, CENTRED_MOST, FITTED, Monitor
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.explain import form_of
 from tacit.language.plan import ByMember, WatchPlan
@@ -131,7 +131,8 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
     """The protocol that keeps a watch: what was asked for, if it can; ``auto`` recentres what is tracked.
 
     Rankings and watches on sketches have protocols of their own. Recentring knows neither GROUP BY EACH, where one
-    group stands for others, nor Python functions; zones are fitted to watches without groups.
+    group stands for others, nor Python functions, nor more than CENTRED_MOST statistics: such watches are balanced,
+    with balls where there is no other zone. Zones are fitted to watches without groups.
     """
     if isinstance(plan.goal, Top):
         return plan.goal.using or "coordinator"
@@ -139,7 +140,11 @@ def protocol_for(plan: WatchPlan, asked: str) -> str:
         return SKETCHES[type(plan.goal)]
     if asked == "fitted":
         return "fitted" if can_fit(plan) else "coordinator"
-    able = not isinstance(plan.grouping, ByMember) and not any(map(opaques, _trees(plan.watched)))
+    able = (
+        not isinstance(plan.grouping, ByMember)
+        and not any(map(opaques, _trees(plan.watched)))
+        and len(vector_form(plan, form="sums").kept) <= CENTRED_MOST
+    )
     if asked == "auto":
         return "recentre" if able and isinstance(plan.goal, Track) else "coordinator"
     return asked if able or asked != "recentre" else "coordinator"

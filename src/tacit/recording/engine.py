@@ -32,7 +32,7 @@ __all__ = ["PROTOCOLS", "Change", "Engine", "Outcome"]
 
 PROTOCOLS = ("coordinator", "broadcast", "recentre")
 _NO_WEIGHTS = np.empty(0)
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 _TURNS = 1 << 12
 
 

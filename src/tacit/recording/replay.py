@@ -82,7 +82,7 @@ def replay_recording(
 
     if zone == FITTED and not can_fit(plan):
         zone = "auto"
-    protocol = protocol_for(plan, protocol) if protocol != "auto" else _cheaper(plan, zone, updates, engine)
+    protocol = _protocol(plan, protocol, zone, updates, engine)
     physical, machine = engine(protocol, updates)
     outcome = machine.run(progress)
     seconds = clock.perf_counter() - begin
@@ -106,15 +106,23 @@ def replay_recording(
     return Replay(report, outcome, physical, updates, ticks, isinstance(machine, FittedEngine))
 
 
-def _cheaper(
+def _protocol(
     plan: WatchPlan,
+    asked: str,
     zone: str,
     updates: Updates,
     engine: Callable[[str, Updates], tuple[Physical, Engine | FittedEngine]],
 ) -> str:
-    """The protocol that costs less on the first part of the recording: in messages, of so many bytes each."""
-    if zone != "auto" or protocol_for(plan, "recentre") != "recentre":
+    """The protocol of the replay: ``auto`` is what a live coordinator takes, ``cheaper`` is tried on the first part.
+
+    Cheaper is what costs less in messages, of so many bytes each. Zones that were asked for are those of balancing.
+    """
+    if asked not in ("auto", "cheaper"):
+        return protocol_for(plan, asked)
+    if zone != "auto":
         return "coordinator"
+    if asked == "auto" or protocol_for(plan, "recentre") != "recentre":
+        return protocol_for(plan, "auto")
     part = updates.first(max(_TRIAL_LEAST, len(updates.site) // _TRIAL_SHARE), _TRIAL_MOST)
     ledgers = {name: engine(name, part)[1].run().ledger for name in ("coordinator", "recentre")}
     return min(ledgers, key=lambda name: ledgers[name].messages + ledgers[name].bytes / _MESSAGE_BYTES)

@@ -87,8 +87,8 @@ def replay(
         site: ``COLUMN``, ``hash:COLUMN:N`` or ``round_robin:N``: which site a row belongs to.
         time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
         step: ``event`` checks after every event, ``pane`` after every pane.
-        protocol: ``coordinator`` (balancing), ``recentre``, ``broadcast``, or ``auto``: the cheaper of the first two
-            on the first part of the data.
+        protocol: ``coordinator`` (balancing), ``recentre``, ``broadcast``; ``auto``: what a live coordinator does;
+            or ``cheaper``: of the first two, the one that costs less on the first part of the data.
         zone: ``ball``, ``halfspace``, ``region``, ``curvature``, or ``auto``, the best; the report says what was made.
         policy: the order in which the coordinator asks sites: ``lru``, ``opposite`` or ``random``.
         seed: for the random policy.

@@ -39,7 +39,7 @@ class Settings:
     def checked(self) -> Settings:
         """The same settings with aliases resolved; OptionError for a name that does not exist."""
         named = replace(self, protocol=ALIASES.get(self.protocol, self.protocol))
-        _known("protocol", named.protocol, ("auto", *PROTOCOLS, *PEERS), also=ALIASES)
+        _known("protocol", named.protocol, ("auto", "cheaper", *PROTOCOLS, *PEERS), also=ALIASES)
         _known("step", named.step, STEPS)
         _known("zone", named.zone, (*ZONE_KINDS, "norms"))
         _known("policy", named.policy, tuple(POLICIES))

@@ -1,8 +1,15 @@
-"""Which tests run in one process when they run in several."""
+"""How the processes of a test run share a machine."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# Tests run in as many processes as there are cores. Native threads beside them wait for each other by spinning, which
+# made fits ten times slower. Set here, before NumPy is imported; processes that tests start have their own environment.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tacit.cli.certs import configuration
+from tacit.runtime.link_thread import LinkThread
 from tacit.transport import grpc_link
 from tacit.transport.admission import calling_card
 from tacit.transport.certificates import make_certificates
@@ -20,12 +21,13 @@ from tacit.transport.grpc_client import ask
 from tacit.transport.security import ClientTls, TlsFiles, read_token
 from tacit.vocabulary import TacitError
 from tacit.wire.frames import encode_frame
-from tests.end_to_end.light import WATCH, LightSite
 from tests.end_to_end.system import System, environment, until
+from tests.runtime.light import LightSite, rows
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("secured")]
 
 SITES = ("north", "south", "west")
+WATCH = "CREATE WATCH flow AS SELECT COUNT(*) AS n FROM events WINDOW LAST 5 SECONDS EVERY 1 SECOND ALERT WHEN n > 30"
 LONG_AGO = datetime.datetime(2001, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -34,6 +36,8 @@ class Secured:
 
     def __init__(self, folder: Path, held: ExitStack) -> None:
         self.folder, self.held = folder, held
+        self.links = LinkThread()
+        held.callback(self.links.stop)
         names = [part for name in SITES for part in ("--site", name)]
         subprocess.run(
             [sys.executable, "-m", "tacit", "certs", str(folder / "certs"), *names, "--client", "desk"],
@@ -69,8 +73,10 @@ class Secured:
             self.folder / f"site{self.fed_sites}",
             name,
             self.system.address,
+            self.links,
             token=token,
             tls=self.tls(name, certs=certs),
+            tables=("events",),
         )
         self.held.callback(made.stop)
         return made
@@ -80,7 +86,7 @@ class Secured:
         for _ in range(seconds):
             self.fed += 1
             for site in self.good:
-                site.feed(2 + self.fed % 9)
+                site.feed(rows(WATCH, [1_000 + self.fed], 0.0, ["a"] * (2 + self.fed % 9)), "events")
         wanted = 1_000 + self.fed - 2
         until(lambda: (self._flow("pane") or 0) >= wanted, story=self.system.watches)
         settled = ("valid", "filling")  # in between it may be resolving

@@ -19,6 +19,7 @@ from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
 from tacit.transport.grpc_link import SiteLink
+from tacit.transport.security import ClientTls
 from tests.runtime.live import RecordedBatch
 from tests.runtime.recordings import recorded
 
@@ -47,25 +48,36 @@ def rows(sentence: str, seconds: Iterable[int], x: float, keys: Iterable[str] = 
 
 
 class LightSite:
-    """A site without Spark: hand it batches."""
+    """A site without Spark, linked up from now on: hand it batches.
+
+    ``downs`` is every reason for which it lost its link, and whether the site may not try again.
+    """
 
     def __init__(
-        self, system: LightSystem, name: str, *, token: str | None = None, tables: Iterable[str] = ("d",)
+        self,
+        folder: Path,
+        name: str,
+        address: str,
+        links: LinkThread,
+        *,
+        token: str | None = None,
+        tls: ClientTls | None = None,
+        tables: Iterable[str] = ("d",),
     ) -> None:
-        self.name, self._system = name, system
-        self.reasons: list[str] = []
-        self.store = SiteStore(system.folder / name)
+        self.name = name
+        self.downs: list[tuple[str, bool]] = []
+        self.store = SiteStore(folder)
         clocks = [SiteTable(table, COLUMNS, TableClock(0, "event", 0)) for table in tables]
         self.agent = SiteAgent(
-            name, self.store, clocks, release="light", say=self._say, wall_us=lambda: time.time_ns() // 1000
+            name, self.store, clocks, release="light", say=self.say, wall_us=lambda: time.time_ns() // 1000
         )
         self._batches = dict.fromkeys(tables, 0)
         for table in tables:
             if (known := self.store.batch_of(table)) is not None:
                 self._batches[table] = known[1] + 1
-        self.link = system.links.hold(
+        self.link = links.hold(
             lambda: SiteLink(
-                system.address, name, token=token, on_up=lambda: self._say(self.agent.opening()) and None,
+                address, name, token=token, tls=tls, on_up=lambda: self.say(self.agent.opening()) and None,
                 on_frame=self.agent.receive, on_down=self._down,
             )
         )  # fmt: skip
@@ -74,6 +86,11 @@ class LightSite:
         self.link.start()
         self._timer.start()
 
+    @property
+    def reasons(self) -> list[str]:
+        """Every reason for which it lost its link."""
+        return [reason for reason, _ in self.downs]
+
     def feed(self, batch: RecordedBatch, table: str = "d") -> None:
         """Rows have come; the first ones wait for a watch, as Spark's do."""
         until(lambda: self.agent.watches, "a watch at the site")
@@ -81,18 +98,21 @@ class LightSite:
         self._batches[table] += 1
 
     def stop(self) -> None:
-        """Hang up, and let go of the state."""
+        """Hang up, and let go of the state; doing it twice does nothing."""
+        if self._end.is_set():
+            return
         self._end.set()
         self._timer.join()
         self.link.stop()
         self.store.close()
 
-    def _say(self, frame: bytes) -> bool:
+    def say(self, frame: bytes) -> bool:
+        """Send a frame, whatever it is."""
         return self.link.send(frame)
 
     def _down(self, reason: str, fatal: bool) -> None:
-        self.reasons.append(reason)
         self.agent.link_down()
+        self.downs.append((reason, fatal))
 
     def _beat(self) -> None:
         while not self._end.wait(0.1):
@@ -127,7 +147,7 @@ class LightSystem:
 
     def site(self, name: str, **options: Any) -> LightSite:
         """A site that links up from now on."""
-        self.sites[name] = LightSite(self, name, **options)
+        self.sites[name] = LightSite(self.folder / name, name, self.address, self.links, **options)
         return self.sites[name]
 
     def stop_coordinator(self) -> None:

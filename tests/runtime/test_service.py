@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -293,8 +292,7 @@ def test_over_the_wire_the_second_process_is_refused_and_the_first_one_started_a
         first = system.site("north")
         online = lambda: system.runner.ask({"status": True})["sites"][0]["online"]  # noqa: E731
         until(lambda: system.runner.ask({"status": True})["sites"] and online())
-        elsewhere = SimpleNamespace(folder=tmp_path / "elsewhere", links=system.links, address=system.address)
-        second = LightSite(elsewhere, "north")  # type: ignore[arg-type]
+        second = LightSite(tmp_path / "elsewhere", "north", system.address, system.links)
         until(lambda: second.reasons)
         assert "another process runs as site north" in second.reasons[0]
         assert (first.reasons, online()) == ([], True)

@@ -6,7 +6,7 @@ The same objects as live, joined by lists instead of streams. Everything that cr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +191,11 @@ class Live:
         number, out = self.coordinator.open(name, opening, self.now)
         self.numbers[name] = number
         self.say(out)
+
+    def link_all(self, but: Container[str] = ()) -> None:
+        """Link every site that has no link."""
+        for name in [name for name in self.names if name in self.agents and name not in (*self.numbers, *but)]:
+            self.link(name)
 
     def ask(self, text: str) -> list[dict]:
         results, out = self.coordinator.ask(text, self.now)

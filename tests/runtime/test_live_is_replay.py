@@ -15,6 +15,7 @@ from tacit.language import parse_watch
 from tacit.recording.replay import replay_recording
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "x": "bigint", "y": "bigint", "l": "array<string>"}
@@ -82,25 +83,13 @@ def story(
         name: batches_of(recording, k, np.sort(rng.integers(0, n // 2 + 1, int(rng.integers(batches)))).tolist(), end)
         for k, name in enumerate(SITES)
     }
-    crashes, cuts = rng.random() < 0.6, "{each}" in goal
-    while waiting := [name for name, queue in queues.items() if queue]:
-        name = str(rng.choice(waiting))
-        live.batch(name, queues[name].pop(0))
-        live.pump(0.01)
-        for name in [each for each in SITES if each not in live.numbers]:
-            live.link(name)
-        if crashes and rng.random() < 0.1:
-            both = rng.random() < 0.5 and protocol != "recentre"  # whose zones a crash loses: all are asked anew then
-            live.crash_coordinator() if both else live.crash_site(str(rng.choice(SITES)))
-        if cuts and rng.random() < 0.2:
-            live.cut(str(rng.choice(SITES)))
-    for name in [each for each in SITES if each not in live.numbers]:
-        live.link(name)
-    for _ in range(seconds // 10):  # one round of messages resolves about one pane
-        live.settle(10)
-        settlement = live.coordinator.watches[1].settlement
-        if settlement is not None and settlement.settled == end // pane - 1:
-            break
+    faults = BatchFaults(
+        crash=0.1 if rng.random() < 0.6 else 0.0,
+        of_coordinator=0.0 if protocol == "recentre" else 0.5,  # whose zones a crash loses: all are asked anew then
+        cut=0.2 if "{each}" in goal else 0.0,
+    )
+    play_by_batch(live, queues, rng, faults)
+    settle_until(live, end // pane - 1, rounds=seconds // 10)
     mine = sorted((a["at"], a["group"] or "", a["side"] or "", repr(a["value"])) for a in live.alerts)
     theirs = sorted((a.at, a.group or "", a.side or "", repr(a.value)) for a in report.alerts)
     return mine, theirs

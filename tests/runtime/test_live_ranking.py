@@ -16,6 +16,7 @@ from tacit.recording.topk_replay import replay_topk
 from tacit.vocabulary.keys import key_label, split_key
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
@@ -61,25 +62,8 @@ class Story:
         for k, name in enumerate(SITES):
             cuts = np.sort(rng.integers(0, n // 2 + 1, int(rng.integers(12)))).tolist()
             queues[name] = batches_of(self.recording, k, cuts, end)
-        while waiting := [name for name, queue in queues.items() if queue]:
-            name = str(rng.choice(waiting))
-            live.batch(name, queues[name].pop(0))
-            live.pump(0.01)
-            for name in [each for each in SITES if each not in live.numbers]:
-                live.link(name)
-            if crashes and rng.random() < 0.1:
-                live.crash_coordinator() if rng.random() < 0.5 else live.crash_site(str(rng.choice(SITES)))
-            if rng.random() < 0.2:
-                live.cut(str(rng.choice(SITES)))
-        for name in [each for each in SITES if each not in live.numbers]:
-            live.link(name)
-        for _ in range(seconds // 10):
-            live.settle(10)
-            settlement = live.coordinator.watches[1].settlement
-            if settlement is not None and settlement.settled == end // pane - 1:
-                break
-        assert settlement is not None
-        assert settlement.settled == end // pane - 1
+        play_by_batch(live, queues, rng, BatchFaults(crash=0.1 if crashes else 0.0, cut=0.2))
+        assert settle_until(live, end // pane - 1, rounds=seconds // 10)
 
     def truth(self, pane: int) -> dict[str, Counter[str]]:
         """The scores of all objects at the end of a pane, added up from the rows."""

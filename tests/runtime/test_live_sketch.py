@@ -18,6 +18,7 @@ from tacit.recording.sides import join_sides
 from tacit.recording.sketch_replay import replay_sketch
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
@@ -83,25 +84,8 @@ class Story:
             batches = zip(*(batches_of(each, k, cuts, end) for each in rows), strict=True)
             keys = [live_plan(side).grouping for side in side_plans(self.plan)]
             queues[name] = [Batch(dict(zip(keys, some, strict=True))) for some in batches]
-        while waiting := [name for name, queue in queues.items() if queue]:
-            name = str(rng.choice(waiting))
-            live.batch(name, queues[name].pop(0))
-            live.pump(0.01)
-            for name in [each for each in SITES if each not in live.numbers]:
-                live.link(name)
-            if crashes and rng.random() < 0.1:
-                live.crash_coordinator() if rng.random() < 0.5 else live.crash_site(str(rng.choice(SITES)))
-            if rng.random() < 0.2:
-                live.cut(str(rng.choice(SITES)))
-        for name in [each for each in SITES if each not in live.numbers]:
-            live.link(name)
-        for _ in range(seconds // 10):
-            live.settle(10)
-            settlement = live.coordinator.watches[1].settlement
-            if settlement is not None and settlement.settled == end // pane - 1:
-                break
-        assert settlement is not None
-        assert settlement.settled == end // pane - 1
+        play_by_batch(live, queues, rng, BatchFaults(crash=0.1 if crashes else 0.0, cut=0.2))
+        assert settle_until(live, end // pane - 1, rounds=seconds // 10)
 
     def rows_at(self, pane: int) -> np.ndarray:
         """The rows of the window at the end of a pane."""

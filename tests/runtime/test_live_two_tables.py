@@ -14,6 +14,7 @@ from tacit.recording.sketch_replay import replay_sketch
 from tacit.recording.stream import Recording
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 
 SITES = ("s0", "s1", "s2")
 PRODUCT = "CREATE WATCH w AS SELECT INNER_PRODUCT(a.k, b.k) AS p FROM a, b {} TRACK p WITHIN 25 PERCENT SKETCH EPSILON 0.05 DELTA 0.01"  # noqa: E501
@@ -78,27 +79,8 @@ class Story:
                 queue.pop()  # nobody says how far its time has come
             elif delays_us:
                 queue[-1].max_time += delays_us.get(table, 0)
-        while waiting := [place for place, queue in queues.items() if queue]:
-            name, table = waiting[int(rng.integers(len(waiting)))]
-            live.batch(name, queues[name, table].pop(0), table)
-            live.pump(0.01)
-            self.link()
-            if crashes and rng.random() < 0.15:
-                live.crash_coordinator() if rng.random() < 0.4 else live.crash_site(str(rng.choice(SITES)))
-            if rng.random() < 0.2:
-                live.cut(str(rng.choice(SITES)))
-        self.link()
-        for _ in range(60):
-            live.settle(10, (idle,) if idle else ())
-            settlement = live.coordinator.watches[1].settlement
-            if settlement is not None and settlement.settled == rows.end // pane - 1:
-                break
-        assert settlement is not None
-        assert settlement.settled == rows.end // pane - 1
-
-    def link(self) -> None:
-        for name in [each for each in SITES if each not in self.live.numbers]:
-            self.live.link(name)
+        play_by_batch(live, queues, rng, BatchFaults(crash=0.15 if crashes else 0.0, of_coordinator=0.4, cut=0.2))
+        assert settle_until(live, rows.end // pane - 1, rounds=60, idle=(idle,) if idle else ())
 
     def says_what_a_replay_says(self) -> None:
         replayed = replay_sketch(self.rows.plan, self.rows.recording, step="pane", verify=True).report

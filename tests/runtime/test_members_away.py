@@ -11,6 +11,7 @@ from tacit.language import parse_watch
 from tacit.runtime.judge import Judge, Verdict
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import RoundFaults, play_by_round
 from tests.runtime.test_live_is_replay import COLUMNS, EACH, SITES, WINDOWS
 
 
@@ -37,32 +38,7 @@ def story(seed: int, folder: Path) -> tuple[Verdict, list[str]]:
     live.ask(sentence)
     end = (int(recording.t[-1]) // 35_000_000 + 1) * 35_000_000
     queues = {name: batches_of(recording, k, list(range(5, n, 5)), end) for k, name in enumerate(SITES)}
-    away: dict[str, int] = {}
-    while any(queues.values()):
-        for name, queue in queues.items():
-            if queue:
-                live.batch(name, queue.pop(0))
-        for _ in range(4):  # seconds, half of them: a lease is 10
-            for agent in live.agents.values():
-                agent.tick({})
-            live.pump(0.5)
-        away = {name: rounds - 1 for name, rounds in away.items()}
-        for name in [name for name, rounds in away.items() if rounds == 0]:
-            del away[name]
-            live.link(name)
-        dice = rng.random()
-        if dice < 0.12 and not away:
-            name = str(rng.choice(SITES))
-            away[name] = int(rng.integers(1, 12))
-            live.cut(name)
-        elif dice < 0.2:
-            live.crash_coordinator()
-            away.clear()
-        elif dice < 0.28:
-            live.crash_site(str(rng.choice(SITES)))
-            away = {name: rounds for name, rounds in away.items() if name not in live.numbers}
-    for name in away:
-        live.link(name)
+    play_by_round(live, queues, rng, RoundFaults(coordinator=0.08, site=0.08, away=0.12))
     live.settle(150)
     (verdict,) = judge.verdicts(live.store)
     states = [state for (state,) in live.store.all("SELECT state FROM spans")]

@@ -11,6 +11,7 @@ from tacit.language import parse_watch
 from tacit.runtime.judge import Judge
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import RoundFaults, play_by_round
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "x": "bigint", "y": "bigint"}
@@ -43,21 +44,7 @@ def story(seed: int, protocol: str, folder: Path) -> tuple[list[str], list[str],
     live.ask(sentence)
     end = (int(recording.t[-1]) // 2_000_000 + 1) * 2_000_000
     queues = {name: batches_of(recording, k, list(range(8, n, 8)), end) for k, name in enumerate(SITES)}
-    while any(queues.values()):
-        for name, queue in queues.items():
-            if queue:
-                live.batch(name, queue.pop(0))
-        for _ in range(4):
-            for agent in live.agents.values():
-                agent.tick({})
-            live.pump(0.5)
-        dice = rng.random()
-        if dice < 0.05:
-            live.crash_coordinator()
-        elif dice < 0.15:
-            live.crash_site(str(rng.choice(SITES)))
-        for name in [each for each in SITES if each not in live.numbers]:
-            live.link(name)
+    play_by_round(live, queues, rng, RoundFaults(coordinator=0.05, site=0.1))
     live.settle(150)
     (verdict,) = judge.verdicts(live.store)
     return list(verdict.wrong), [state for (state,) in live.store.all("SELECT state FROM spans")], verdict.panes

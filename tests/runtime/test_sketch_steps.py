@@ -18,6 +18,7 @@ from tacit.protocols.gauges.making import shape_of
 from tacit.runtime.sketch_data import SketchData
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
+from tests.runtime.stories import BatchFaults, play_by_batch
 from tests.runtime.test_live_sketch import Batch
 from tests.runtime.test_sketch_joining import SHORT, Joined, data_of
 from tests.runtime.test_sketch_stories import SQUARES, Told
@@ -76,21 +77,9 @@ class Story:
                 zip(*(batches_of(each, k, cuts, end) for each in rows.values()), strict=True)
             )
             queues[name] = [Batch(dict(zip(rows, some, strict=True))) for some in parts]
-        while waiting := [name for name, queue in queues.items() if len(queue) > 1]:
-            name = str(dice.choice(waiting))
-            live.batch(name, queues[name].pop(0))
-            live.pump(0.01)
-            for each in [each for each in SITES if each not in live.numbers]:
-                live.link(each)
-            if later and dice.random() < 0.3:
-                self._change()
-            if crashes and dice.random() < 0.1:
-                live.crash_coordinator() if dice.random() < 0.5 else live.crash_site(str(dice.choice(SITES)))
-            if dice.random() < 0.1:
-                live.cut(str(dice.choice(SITES)))
+        faults = BatchFaults(crash=0.1 if crashes else 0.0, cut=0.1)
+        play_by_batch(live, queues, dice, faults, keep=1, between=self._change if later else lambda: None)
         for name in SITES:  # whoever came late begins with the last batch
-            if name not in live.numbers:
-                live.link(name)
             live.batch(name, queues[name].pop())
         for _ in range(60):
             live.wall_us += 10 * S  # what nobody answered is said again
@@ -110,6 +99,8 @@ class Story:
             self.plans[number] = watch.plan
 
     def _change(self) -> None:
+        if self.dice.random() >= 0.3:
+            return
         names = [watch.plan.name for watch in self.live.coordinator.watches.values()]
         what = str(self.dice.choice(["new", "new", "pause", "alter"]))
         if what == "new" and self.waiting:

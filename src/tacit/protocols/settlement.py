@@ -97,12 +97,20 @@ class Settlement(Tenure):
                 if self._members.counts(site):
                     self.resolver.available[site] = False
                     self._doubtful.add(site)
+                    self._end_epoch(site, seen)
                 self._abandon_if_awaited(site)
         out: list[Message] = []
         if self.resolver.awaited and now - self._asked >= self._resend:
             self._asked = now
             out += self.resolver.awaited
         return tuple(out + self._settle(now))
+
+    def _end_epoch(self, site: int, seen: Seen) -> None:
+        """A lost site may take for granted what nobody knows of (centres.py): what it comes to by itself is void."""
+        if self.resolver.epoch > 1:
+            self.resolver.versions[site] = next_version(int(self.resolver.versions[site]), self.resolver.epoch)
+            self.resolver.touched.add(site)
+            seen.report = None
 
     def _become(self, event: str) -> None:
         self.phase = TRANSITIONS[self.phase, event]
@@ -220,6 +228,11 @@ class Settlement(Tenure):
             return []
         return [self.resolver.snapshot(site, self.settled)]
 
+    def _awaits_in_vain(self) -> bool:
+        """Is somebody asked who cannot be expected to answer: lost or gone since the resolution began?"""
+        known = self._members
+        return any(known.seen[each.site].stale or each.site in known.leaving for each in self.resolver.awaited)
+
     def _abandon_if_awaited(self, site: int) -> None:
         if any(request.site == site for request in self.resolver.awaited):
             self._abandon()
@@ -297,6 +310,9 @@ class Settlement(Tenure):
         if not messages or self.phase not in (Phase.COLLECTING, Phase.RESOLVING):
             return list(messages)
         if self.resolver.awaited:
+            if self._awaits_in_vain():
+                self._abandon()
+                return []
             self._asked = now
             return list(messages)
         done = not any(map(checks_again, messages))

@@ -46,7 +46,7 @@ from tacit.vocabulary import FloatArray, IntArray, ProtocolError
 
 __all__ = ["EPOCH", "Site"]
 
-EPOCH = 1 << 16  # versions that a site that recentres may go through by itself, under one zone
+EPOCH = 1 << 16  # a version of recentring is EPOCH times the zones told, plus the reports taken (centres.py)
 _NO_WEIGHTS = np.empty(0)
 
 
@@ -151,7 +151,7 @@ class Site(Holdings, Claimant[Report]):
                 self._books.slack[0, message.groups] = message.slacks
                 self._tell(message.pane, message.groups)
                 return self._zone_changed(message.version, message.pane)
-            case NewEstimate() if self._is_next(message.version) and message.pane in self._vectors:
+            case NewEstimate() if self._follows(message) and message.pane in self._vectors:
                 self._fit(message.groups, message.estimates)
                 if message.centres is not Centres.VECTOR:
                     return self._recentred(message)
@@ -208,9 +208,15 @@ class Site(Holdings, Claimant[Report]):
     def _news(self) -> tuple[Message, ...]:
         return () if self._past is None else self._past.news(self.closed)
 
-    def _is_next(self, version: int) -> bool:
-        """Is it the version of the zone that is told after the one that we hold?"""
-        return version == (self.version // self._epoch + 1) * self._epoch
+    def _follows(self, message: NewEstimate) -> bool:
+        """Does the zone follow the one that we hold?
+
+        A zone that moves no centre must follow on our very version, which counts our reports that were taken: after a
+        report that was taken without our knowledge, ours is not the centre that the zone was made for.
+        """
+        if message.centres is Centres.VECTOR:
+            return message.version == (self.version // self._epoch + 1) * self._epoch
+        return message.version == self.version + self._epoch
 
     def _taken(self, report: Report) -> tuple[Message, ...]:
         """Its pane is settled and no zone came: the report was taken, and is the centre now."""

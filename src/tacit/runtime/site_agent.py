@@ -29,7 +29,7 @@ from tacit.runtime.sketch_views import ARRAYS
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary import DataError
-from tacit.wire.codec import VERSION, encode, open_envelope
+from tacit.wire.codec import VERSION, UnreadableError, encode, open_envelope
 from tacit.wire.control import (
     BeatsAnswer,
     Clock,
@@ -44,6 +44,7 @@ from tacit.wire.control import (
     Welcome,
 )  # fmt: skip
 from tacit.wire.frames import decode_frame, encode_frame
+from tacit.wire.kinds import KINDS
 
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
@@ -54,6 +55,7 @@ __all__ = ["SiteAgent"]
 _log = logging.getLogger(__name__)
 
 _STEPS = 8
+_PROBLEM_MAX = 4_000  # characters of what the coordinator is told of a problem; the log has all of it
 
 
 class SiteAgent:
@@ -118,12 +120,26 @@ class SiteAgent:
         """A frame from the coordinator."""
         with self._lock:
             for data in decode_frame(frame):
-                number, _, message = open_envelope(data)
-                self._receive(number, message, data)
+                try:
+                    number, _, message = open_envelope(data)
+                except UnreadableError as error:
+                    self._pass_over(error)
+                else:
+                    self._receive(number, message, data)
             for table in self.tables.values():
                 self._close_held(table)
             self._claim()
             self._flush()
+
+    def _pass_over(self, error: UnreadableError) -> None:
+        """What is said of one watch and cannot be read is a problem of that watch: others use the same link."""
+        if error.kind == KINDS[Install]:
+            self._book.refuse(error.watch, f"its sentence cannot be read here: {error}")
+            self._say_problem(error.watch)
+        elif error.watch in self.watches:
+            self._give_up(error.watch, str(error))
+        else:
+            raise error
 
     def _receive(self, number: int, message: Message | Control, data: bytes) -> None:
         match message:
@@ -214,7 +230,9 @@ class SiteAgent:
 
     def _say_problem(self, number: int) -> None:
         if self._speech.up and self.number is not None:
-            self._speech.put(number, Offer(self.number, None, NEVER, self.problems[number], None))
+            problem = self.problems[number]
+            cut = problem if len(problem) <= _PROBLEM_MAX else problem[: _PROBLEM_MAX - 1] + "…"
+            self._speech.put(number, Offer(self.number, None, NEVER, cut, None))
 
     def _start(self, watch: SiteWatch) -> None:
         if self.number is not None:

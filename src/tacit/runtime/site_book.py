@@ -86,6 +86,14 @@ class Book:
         self._take(number, install)
         return True
 
+    def refuse(self, number: int, why: str) -> None:
+        """A watch that came and cannot be understood: a problem, and nothing of it is kept."""
+        if number in self.watches:
+            self.give_up_one(number, why)
+        elif self.problems.get(number) != why:
+            self.problems[number] = why
+            _log.error("a watch cannot be kept at this site: %s", why)
+
     def _take(self, number: int, install: Install, *, restore: bool = False) -> None:
         """Understand a watch; one that cannot be kept here is a problem.
 
@@ -206,6 +214,8 @@ class Book:
             self.problems.pop(number, None)
             self._given_up.discard(number)
             self.watches.pop(number, None)
+        for number in self.problems.keys() - keep:  # of watches that could not even be read
+            del self.problems[number]
         self.store.forget(gone, ())
         # Windows stay until the next batch: an altered watch comes under a new number at once, and wants them.
 

@@ -15,14 +15,20 @@ import numpy as np
 from tacit.protocols.claims import Claimant
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message, Reply, Report, checks_again
 from tacit.protocols.site import Site
+from tacit.protocols.topico import Nomination
+from tacit.protocols.topk.messages import Challenge, Showing
 from tacit.runtime.site_watch import SiteWatch
 from tacit.transport.limits import MESSAGE_BYTES, oversize
-from tacit.wire.codec import encode
+from tacit.wire.codec import UnreadableError, decode, encode
 from tacit.wire.control import Beats, Control, Counts, Name, Numbers, Tallies, There
 from tacit.wire.frames import cut_frames, key_runs
 from tacit.wire.kinds import KINDS
+from tacit.wire.topk_codec import KEY_MAX
 
 __all__ = ["Speech", "bundled", "claims_more"]
+
+
+_WITH_KEYS = Name | There | Challenge | Showing | Nomination
 
 
 class Speech:
@@ -111,6 +117,8 @@ class Speech:
             return
         data = encode(message, number)
         problem = oversize(KINDS[type(message)], len(data), self.message_bytes)
+        if problem is None and len(data) > KEY_MAX and isinstance(message, _WITH_KEYS):
+            problem = _unreadable(data)
         if problem is None:
             self._out.append(data)
         else:  # the link would break over it, and over the same one again when it is back
@@ -128,6 +136,15 @@ class Speech:
         out, self._out = self._out, []
         for frame in cut_frames(out):
             self.say(frame)
+
+
+def _unreadable(data: bytes) -> str | None:
+    """Why the coordinator could not read a message that is sent to it; None when it can. Its texts may be too long."""
+    try:
+        decode(data)
+    except UnreadableError as error:
+        return f"what it has to say cannot be read: {error}; make its keys shorter, as with left(key, 100)"
+    return None
 
 
 def _mark(message: Message) -> tuple[type[Message], int]:

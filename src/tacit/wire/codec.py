@@ -44,7 +44,7 @@ from tacit.wire.unfit import UnfitError
 from tacit.wire.unfit import pane_in_range as _pane
 from tacit.wire.zone_codec import packed_zone, unpacked_zone
 
-__all__ = ["VERSION", "decode", "encode", "open_envelope", "watch_of"]
+__all__ = ["VERSION", "UnreadableError", "decode", "encode", "open_envelope", "watch_of"]
 
 VERSION = 4
 """The version of the wire format: 1 had no control messages, 2 no zones."""
@@ -54,6 +54,14 @@ _NO_GROUP = np.empty(0, dtype=np.int64)
 _FEW = 8
 _DIMENSION_MOST = 1_000
 _ZONE_DIMENSION_MOST = 64
+
+
+class UnreadableError(ProtocolError):
+    """A message whose envelope can be read and whose contents cannot: ``watch`` is the one it is about, 0 for none."""
+
+    def __init__(self, message: str, *, watch: int, kind: str) -> None:
+        self.watch, self.kind = watch, kind
+        super().__init__(message)
 
 
 def encode(message: Message | Control, watch: int = 0) -> bytes:
@@ -93,7 +101,9 @@ def _message(envelope: pb.Envelope) -> Message | Control:
     try:
         return _READ[kind](body)
     except UnfitError as error:
-        raise ProtocolError(f"a {kind} message was garbled on its way: {error}") from error
+        raise UnreadableError(
+            f"a {kind} message was garbled on its way: {error}", watch=int(envelope.watch), kind=kind
+        ) from error
 
 
 def open_envelope(data: bytes) -> tuple[int, str, Message | Control]:

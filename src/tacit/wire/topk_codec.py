@@ -30,7 +30,7 @@ from tacit.wire.sizes import VERSION_BYTES, nested, signed, unsigned
 from tacit.wire.unfit import UnfitError
 from tacit.wire.unfit import pane_in_range as _pane
 
-__all__ = ["READ", "WRITE", "TopkMessage", "topk_size"]
+__all__ = ["KEY_MAX", "READ", "WRITE", "TopkMessage", "topk_size"]
 
 TopkMessage = Challenge | Inquiry | Showing | Ranking | Candidates | Nomination | Circular
 

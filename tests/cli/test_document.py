@@ -16,6 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "REPLAY.md").read_text(encoding="ut
 BLOCKS = re.findall(r"^```(python|)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.middle
 @pytest.mark.usefixtures("spark")
 def test_every_example_runs(
     tacit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -248,6 +248,7 @@ def test_the_random_policy_is_one_of_its_seed(tacit: Tacit, sentence: Sentence, 
     assert messages(3) == messages(3)
 
 
+@pytest.mark.middle
 @pytest.mark.e2e
 def test_as_a_process_of_its_own_it_leaves_nothing_behind(sentence: Sentence, where: list[str], tmp_path: Path) -> None:
     """Nothing but the result on standard output, no Java left running, no file left anywhere."""

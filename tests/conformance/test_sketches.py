@@ -85,6 +85,7 @@ def test_answers_without_exceptions_are_within_the_error(case, stream, seed):
         assert abs(case.ask(sketch, question) - truth) <= case.allowed(stream, question, 0) + 1e-9
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("shape", ["even", "skewed", "bursts"])
 @pytest.mark.parametrize(
     ("case", "parts"),

@@ -50,6 +50,7 @@ def _answers(system: System) -> bool:
     return (watch := system.watches().get("w")) is not None and watch["pane"] is not None
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("whole_group", SELDOM)
 def test_up_in_processes_is_interrupted(tmp_path: Path, whole_group: bool) -> None:
     with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
@@ -69,6 +70,7 @@ def test_up_in_threads_is_interrupted(tmp_path: Path) -> None:
         assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("command", ["up", pytest.param("site", marks=pytest.mark.long)])
 def test_an_interrupt_while_a_dead_spark_is_started_again(tmp_path: Path, command: str) -> None:
     with System(tmp_path, ("east",), WATCH, tables=TABLES) as system:
@@ -99,6 +101,7 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("phase", ["Java is looked for", "Spark starts"])
 @pytest.mark.parametrize("whole_group", WHOM)
 def test_a_demo_is_interrupted_before_spark_is_up(tmp_path: Path, whole_group: bool, phase: str) -> None:
@@ -124,6 +127,7 @@ def test_what_a_killed_demo_left_the_next_one_removes(tmp_path: Path) -> None:
     assert list(temporary.glob("tacit-demo-*")) == []
 
 
+@pytest.mark.middle
 def test_a_minute_of_the_demo(tmp_path: Path) -> None:
     """It ends by itself, says what it saw, every crossing told, and has said little meanwhile.
 

@@ -56,6 +56,7 @@ EACH_WATCHES = (
 ROUNDING = 1e-9  # of values that are not whole numbers, relatively
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "protocol", ["coordinator", *(pytest.param(each, marks=pytest.mark.long) for each in ("broadcast", "recentre"))]
 )

@@ -253,6 +253,7 @@ def test_killed_within_the_lease_the_story_is_that_of_a_replay(tmp_path: Path) -
     _like_the_replay(tmp_path, story, live)
 
 
+@pytest.mark.middle
 def test_killed_beyond_the_lease_what_is_called_valid_is_true(tmp_path: Path) -> None:
     _, live = _run(tmp_path, lease=4, seed=12, kinds=("java", "link"))
     _stale_and_true(live)

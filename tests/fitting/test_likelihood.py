@@ -16,6 +16,7 @@ from tacit.geometry import Box, Ellipsoid, HalfSpaces, Polygon, interval
 from tacit.vocabulary import OptionError
 from tests.fitting.making import mixture, octagon
 from tests.geometry.making import bounded_rows
+from tests.tiers import parametrize_in_tiers
 
 COUNT = 200_000
 
@@ -148,7 +149,7 @@ def test_boxes_with_diagonal_parts(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("dimension", [3, 4])
-@pytest.mark.parametrize("seed", range(3))
+@parametrize_in_tiers("seed", range(3), in_test=1)
 def test_rays_above_the_plane(dimension: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     density = mixture(rng, dimension, 2)

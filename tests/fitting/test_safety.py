@@ -62,6 +62,7 @@ def mean_is_inside(task: ZoneProblem, zones: tuple[HalfSpaces, ...], rng: np.ran
             assert sum(Fraction(a) * s for a, s in zip(row, sums, strict=True)) <= sum(weights) * Fraction(limit)
 
 
+@pytest.mark.middle
 @settings(max_examples=25)
 @given(SEEDS, st.integers(1, 3), st.integers(1, 5), st.sampled_from([fit_dual, fit_general, fit_clustered]))
 def test_fitted_zones(seed: int, dimension: int, sites: int, solver: object) -> None:

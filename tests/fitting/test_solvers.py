@@ -10,6 +10,7 @@ from tacit.fitting.likelihood import Likelihood
 from tacit.fitting.problem import log_chance
 from tacit.geometry import Box, HalfSpaces, interval, rows_fit
 from tests.fitting.making import mixture, octagon, problem
+from tests.tiers import parametrize_in_tiers
 
 
 def proved(task: ZoneProblem, fit: ZoneFit) -> None:
@@ -27,7 +28,7 @@ def proved(task: ZoneProblem, fit: ZoneFit) -> None:
 
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("anchored", [True, False])
-@pytest.mark.parametrize("seed", range(3))
+@parametrize_in_tiers("seed", range(3), in_test=1)
 def test_dual_equals_general_at_ten_sites(seed: int, anchored: bool, parts: int) -> None:
     task = problem(seed, 10, parts=parts, anchored=anchored)
     dual, general = fit_dual(task), fit_general(task)

@@ -92,6 +92,7 @@ def test_on_a_zone_the_answer_of_a_condition_is_right(name: str, operator: str, 
     assert (met(points, 1.0) if side else not_met(points)).all()
 
 
+@pytest.mark.middle
 @settings(max_examples=80, deadline=None)
 @given(name=st.sampled_from(sorted(FUNCTIONS)), seed=st.integers(0, 10**6))
 def test_a_tracked_value_stays_between_its_bounds(name: str, seed: int) -> None:

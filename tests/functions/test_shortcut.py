@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def _quadratic(rng: np.random.Generator, d: int) -> Expression:
     return tree
 
 
+@pytest.mark.middle
 @settings(deadline=None)  # kernels may have to be compiled
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(2, 5), above=st.booleans())
 def test_what_is_hopeless_is_refused_by_the_long_way_too(seed: int, d: int, above: bool) -> None:

@@ -20,6 +20,7 @@ from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.errors import DataError, SentenceError
 from tests.pipelines.batch_twin import Expression, Row, Said
 from tests.pipelines.plans import sum_of, watch
+from tests.tiers import parametrize_in_tiers
 
 SECOND = 1_000_000
 LENGTHS = (SECOND, 2 * SECOND, 5 * SECOND, 7 * SECOND, 60 * SECOND, 999_983)  # the last divides none: a pass of its own
@@ -117,7 +118,7 @@ def same(got: object, expected: object) -> None:
             assert mine == other, name
 
 
-@pytest.mark.parametrize("seed", range(4))
+@parametrize_in_tiers("seed", range(4), in_test=1)
 def test_it_says_what_its_twin_says(batch_of, seed: int) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(seed)
     rows = random_rows(rng, int(rng.integers(1, 120)))

@@ -19,6 +19,7 @@ from tacit.pipelines.prepare import prepare
 from tacit.recording.stream import Recording, load
 from tacit.vocabulary import SentenceError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
+from tests.tiers import parametrize_in_tiers
 
 SECOND = 1_000_000
 SCHEMA = "time long, x double, ok boolean, l array<string>, f array<double>"
@@ -82,6 +83,7 @@ def said(deltas: PaneDeltas) -> dict[tuple[int, str], tuple[int, list[float]]]:
     return {place: (rows, sums) for place, (rows, sums) in zip(places, values, strict=True)}
 
 
+@pytest.mark.middle
 def test_a_batch_adds_what_a_recording_holds(spark: SparkSession, tmp_path: Path) -> None:
     """Watches of one list share a pass, and rows are counted once, whatever the number of their members."""
     plans = [plan_of(text) for text in WATCHES]
@@ -97,7 +99,7 @@ def test_a_batch_adds_what_a_recording_holds(spark: SparkSession, tmp_path: Path
     batch.close()
 
 
-@pytest.mark.parametrize("text", WATCHES)
+@parametrize_in_tiers("text", WATCHES, in_test=1)
 def test_a_block_has_the_rows_of_a_recording_in_order(spark: SparkSession, tmp_path: Path, text: str) -> None:
     plan = plan_of(text, "WINDOW LAST 20 ROWS")
     recording = recording_of(spark, plan, tmp_path / "all", ROWS)

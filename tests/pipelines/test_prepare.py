@@ -80,6 +80,7 @@ def test_order_does_not_depend_on_layout(spark: SparkSession, tmp_path: Path, da
     same(turns, record(spark, tmp_path, many.repartition(5), *plan, site="round_robin:3", folder="5"))
 
 
+@pytest.mark.middle
 def test_file_formats_agree(spark: SparkSession, tmp_path: Path, data: DataFrame) -> None:
     plain = data.withColumn("v", sf.nanvl("v", sf.lit(None))).cache()  # JSON and CSV have no NaN
     plain.coalesce(1).write.parquet(str(tmp_path / "parquet"))
@@ -122,6 +123,7 @@ def test_where_protects_contributions_and_groups(spark: SparkSession, tmp_path: 
     assert got.groups == ("1.0", "2.0", "3.0", "6.0")
 
 
+@pytest.mark.middle
 def test_equal_numbers_are_one_key_whatever_their_types(spark: SparkSession, tmp_path: Path) -> None:
     """An inner product of a BIGINT and a DOUBLE was 0: 1 and 1.0 had two texts."""
     from pyspark.sql import functions as sf

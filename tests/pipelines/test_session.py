@@ -181,6 +181,7 @@ def test_a_spark_that_does_not_start_says_why_in_one_sentence(tmp_path: Path) ->
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.middle
 def test_the_log_is_there_when_asked_for(tmp_path: Path) -> None:
     done = run(
         """
@@ -196,6 +197,7 @@ def test_the_log_is_there_when_asked_for(tmp_path: Path) -> None:
     assert "a word from Java" in done.stderr
 
 
+@pytest.mark.middle
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize(("signals", "when"), [
     ([signal.SIGINT], processes_of), ([signal.SIGTERM], processes_of), ([signal.SIGINT], listeners_of),
@@ -251,6 +253,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(
     assert not mine.path.exists()
 
 
+@pytest.mark.middle
 def test_a_handler_that_only_takes_a_note_does_not_stop_the_start(tmp_path: Path) -> None:
     program = """
         import signal
@@ -297,6 +300,7 @@ def test_cores_must_be_positive(cores: int) -> None:
         open_session(cores=cores)
 
 
+@pytest.mark.middle
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 def test_a_killed_java_is_noticed_and_a_table_goes_on_in_the_next_session(tmp_path: Path) -> None:
     """Also while a batch is being taken: it comes again, with its number, and no row is lost or doubled."""

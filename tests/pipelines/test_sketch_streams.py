@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from tacit.pipelines import ecm, ecm_batches
 from tacit.pipelines.sketch_functions import sketch_merge_all
 from tacit.sketches import EcmSketch
+from tests.tiers import parametrize_in_tiers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ def stream(spark: SparkSession, rows: Path, keep: Any, checkpoint: Path) -> None
     assert running.exception() is None
 
 
-@pytest.mark.parametrize("counter", ["histogram", "random_wave"])
+@parametrize_in_tiers("counter", ["histogram", "random_wave"], in_test=1)
 def test_a_stream_leaves_sketches_that_merge_to_that_of_all_rows(
     spark: SparkSession, tmp_path: Path, counter: Any
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def test_the_balls_of_the_cone_are_covered(
     assert ((square <= radius**2 * (1.0 + 1e-9)) | (square <= points @ tip + 1e-9 * unit**2)).all()
 
 
+@pytest.mark.middle
 def test_the_cone_is_no_smaller_than_the_hull() -> None:
     """Behind the circle where it touches the ball, and but for rounding, the cone is all of the hull."""
     rng = np.random.default_rng(5)

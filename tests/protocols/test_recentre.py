@@ -81,6 +81,7 @@ def streams(kind: str, dice: np.random.Generator, sites: int, steps: int) -> np.
     return np.asarray(base + np.cumsum(jumps, axis=0))
 
 
+@pytest.mark.middle
 @settings(max_examples=12, deadline=None)
 @given(
     name=st.sampled_from(sorted(FUNCTIONS)),

@@ -23,6 +23,7 @@ from tacit.recording.physical import physical_plan
 from tacit.recording.stream import Recording
 from tacit.recording.updates import updates_of
 from tacit.vocabulary.answers import MET
+from tests.tiers import parametrize_in_tiers
 
 COUNT, FIRST, SQUARE, OTHER = (Variable(j) for j in range(4))
 MEAN = FIRST / COUNT
@@ -184,7 +185,7 @@ def test_random_watches_are_right(seed, sites, goal, window, step, protocol, pol
 
 
 @pytest.mark.parametrize("zone", [kind for kind in ZONE_KINDS if kind != "ball"])
-@pytest.mark.parametrize("window", WINDOWS)
+@parametrize_in_tiers("window", WINDOWS, in_test=1)
 @pytest.mark.parametrize("goal", GOALS)
 def test_every_answer_is_right_with_convex_zones(goal, window, zone):
     for seed, step in ((1, "event"), (2, "pane")):

@@ -12,6 +12,7 @@ from tacit.recording.sides import join_sides
 from tacit.recording.sketch_replay import SketchReplay, replay_sketch
 from tacit.recording.stream import Recording
 from tacit.vocabulary import OptionError
+from tests.tiers import parametrize_in_tiers
 
 WINDOWS = {
     "time": "WINDOW LAST 100 SECONDS EVERY 5 SECONDS",
@@ -58,7 +59,7 @@ def replayed(goal: str, window: str, seed: int, step: str, **options: str) -> Sk
 CASES = [(goal, window) for goal in GOALS for window in WINDOWS if (goal, window) != ("product", "rows")]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@parametrize_in_tiers("seed", range(3), in_test=1)
 @pytest.mark.parametrize(("goal", "window"), CASES)
 def test_every_step_is_right(goal, window, seed):
     for step in ("pane", "event"):

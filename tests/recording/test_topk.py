@@ -16,6 +16,7 @@ from tacit.recording.topk_engine import TopkEngine
 from tacit.recording.topk_observer import judge_topk
 from tacit.recording.topk_replay import replay_topk
 from tacit.recording.updates import updates_of
+from tests.tiers import parametrize_in_tiers
 
 WINDOWS = (
     "",
@@ -126,7 +127,7 @@ def test_the_observer_sees_what_is_wrong(seed, spoil):
     assert verdict.max_error == pytest.approx(worst)
 
 
-@pytest.mark.parametrize(("sites", "order"), [(4, "DESC"), (27, "ASC"), (100, "DESC")])
+@parametrize_in_tiers("sites, order", [(4, "DESC"), (27, "ASC"), (100, "DESC")], in_test=1)
 @pytest.mark.parametrize("within", [0, 4])
 def test_no_answer_is_wrong_at_few_and_many_sites(sites, within, order):
     """Objects come, are popular for a while, and vanish with the window: also those that were in the list."""

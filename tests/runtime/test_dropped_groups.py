@@ -30,6 +30,7 @@ def by_key(keeper, pane: int) -> dict[str, list[float]]:
     return {key: totals[at].tolist() for at, key in enumerate(keeper.keys) if totals[at].any()}
 
 
+@pytest.mark.middle
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32), window=st.sampled_from(WINDOWS))
 def test_a_keeper_without_its_empty_groups_says_the_same(seed: int, window: Window) -> None:

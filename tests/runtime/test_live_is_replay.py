@@ -16,6 +16,7 @@ from tacit.recording.replay import replay_recording
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "x": "bigint", "y": "bigint", "l": "array<string>"}
@@ -95,20 +96,20 @@ def story(
     return mine, theirs
 
 
-@pytest.mark.parametrize("seed", range(14))
+@parametrize_in_tiers("seed", range(14), in_test=9)
 def test_live_is_replay(seed: int, tmp_path: Path) -> None:
     mine, theirs = story(seed, tmp_path)
     assert mine == theirs
 
 
-@pytest.mark.parametrize("seed", range(12))
+@parametrize_in_tiers("seed", range(12), in_test=2)
 def test_so_it_is_when_sites_recentre(seed: int, tmp_path: Path) -> None:
     """Sites crash, the coordinator does not: what it has learned of the cost of zones is lost with it."""
     mine, theirs = story(seed, tmp_path, protocol="recentre")
     assert mine == theirs
 
 
-@pytest.mark.parametrize("seed", [37, 46, 48, 49])
+@parametrize_in_tiers("seed", [37, 46, 48, 49], in_test=1)
 def test_a_vector_on_the_edge_of_its_zone_is_on_the_same_side_of_it_in_both(seed: int, tmp_path: Path) -> None:
     """Counts and a margin of a whole number meet often: slacks must be rounded alike by kernels and machines."""
     goal = "SELECT k, COUNT(*) AS m FROM d {window} GROUP BY k ALERT WHEN m < 9 MARGIN 2"
@@ -116,7 +117,7 @@ def test_a_vector_on_the_edge_of_its_zone_is_on_the_same_side_of_it_in_both(seed
     assert mine == theirs
 
 
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(4, marks=pytest.mark.long)])
+@parametrize_in_tiers("seed", [0, 1, pytest.param(4, marks=pytest.mark.long)], in_test=1)
 def test_a_recording_that_comes_in_one_batch_is_walked_through_pane_by_pane(seed: int, tmp_path: Path) -> None:
     """Far more panes than a coordinator lets wait: none is skipped, for only rows make this time pass."""
     mine, theirs = story(seed, tmp_path, seconds=20_000, batches=1)
@@ -124,7 +125,7 @@ def test_a_recording_that_comes_in_one_batch_is_walked_through_pane_by_pane(seed
     assert mine
 
 
-@pytest.mark.parametrize("seed", range(12))
+@parametrize_in_tiers("seed", range(12), in_test=3)
 def test_live_is_replay_of_every_member_of_a_list(seed: int, tmp_path: Path) -> None:
     mine, theirs = story(seed, tmp_path, EACH[sorted(EACH)[seed % len(EACH)]])
     assert mine == theirs

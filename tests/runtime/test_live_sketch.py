@@ -194,6 +194,7 @@ def test_after_crashes_every_answer_is_right(goal: str, seed: int, tmp_path: Pat
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", [1, 4])
 def test_sites_that_are_killed_find_a_pane_that_all_know(seed: int, tmp_path: Path) -> None:
     """Thousands of panes of a recording: who is killed knows its last one only, and may be far ahead of others."""

@@ -15,6 +15,7 @@ from tacit.recording.stream import Recording
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2")
 PRODUCT = "CREATE WATCH w AS SELECT INNER_PRODUCT(a.k, b.k) AS p FROM a, b {} TRACK p WITHIN 25 PERCENT SKETCH EPSILON 0.05 DELTA 0.01"  # noqa: E501
@@ -109,27 +110,27 @@ class Story:
         return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@parametrize_in_tiers("seed", range(8), in_test=2)
 def test_live_is_replay(seed: int, tmp_path: Path) -> None:
     story = Story(Tables(seed), tmp_path)
     story.says_what_a_replay_says()
     assert story.wrong() == []
 
 
-@pytest.mark.parametrize("seed", range(20, 24))
+@parametrize_in_tiers("seed", range(20, 24), in_test=1)
 def test_tables_whose_times_hardly_overlap(seed: int, tmp_path: Path) -> None:
     story = Story(Tables(seed, b_from=370, b_until=700), tmp_path)
     story.says_what_a_replay_says()
     assert story.wrong() == []
 
 
-@pytest.mark.parametrize("seed", range(30, 34))
+@parametrize_in_tiers("seed", range(30, 34), in_test=1)
 def test_tables_whose_rows_may_be_late_by_more_and_less(seed: int, tmp_path: Path) -> None:
     story = Story(Tables(seed), tmp_path, delays_us={"b": 90 * SECOND, "a": 10 * SECOND})
     story.says_what_a_replay_says()
 
 
-@pytest.mark.parametrize("seed", range(40, 44))
+@parametrize_in_tiers("seed", range(40, 44), in_test=1)
 def test_a_table_that_is_idle(seed: int, tmp_path: Path) -> None:
     """It goes by the other one."""
     story = Story(Tables(seed, b_until=100), tmp_path, idle="b")
@@ -137,7 +138,7 @@ def test_a_table_that_is_idle(seed: int, tmp_path: Path) -> None:
     assert story.wrong() == []
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@parametrize_in_tiers("seed", range(100, 112), in_test=2)
 def test_after_crashes_every_answer_is_right(seed: int, tmp_path: Path) -> None:
     story = Story(Tables(seed), tmp_path, crashes=True)
     assert story.wrong() == []
@@ -174,6 +175,7 @@ def test_a_table_that_never_has_a_row(clock: str, tmp_path: Path) -> None:
     assert (watch.shown_state, watch.said[""].value) == ("valid", 0.0)
 
 
+@pytest.mark.middle
 def test_a_table_that_is_always_far_behind_the_other(tmp_path: Path) -> None:
     """By more panes than a site has arrays of."""
     late = 3_000

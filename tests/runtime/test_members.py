@@ -16,6 +16,7 @@ from tacit.runtime.judge import Judge
 from tacit.runtime.site_watch import data_key
 from tests.runtime.live import Live, RecordedBatch
 from tests.runtime.recordings import recorded
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2")
 S = 1_000_000
@@ -120,7 +121,7 @@ def test_numbers_outlive_a_coordinator_that_dies_before_the_watch_begins(tmp_pat
     assert alerts(live) == replayed(GAIN, recording, "coordinator")
 
 
-@pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
+@parametrize_in_tiers("protocol", ["coordinator", "broadcast"], in_test=1)
 @pytest.mark.parametrize("sentence", [OFTEN, WITHOUT, GAIN, SUM])
 def test_the_observer_finds_every_answer_right(tmp_path: Path, sentence: str, protocol: str) -> None:
     judge = Judge()

@@ -13,6 +13,7 @@ from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import RoundFaults, play_by_round
 from tests.runtime.test_live_is_replay import COLUMNS, EACH, SITES, WINDOWS
+from tests.tiers import parametrize_in_tiers
 
 
 def story(seed: int, folder: Path) -> tuple[Verdict, list[str]]:
@@ -45,13 +46,14 @@ def story(seed: int, folder: Path) -> tuple[Verdict, list[str]]:
     return verdict, states
 
 
-@pytest.mark.parametrize("seed", range(14))
+@parametrize_in_tiers("seed", range(14), in_test=2)
 def test_no_valid_answer_is_wrong(seed: int, tmp_path: Path) -> None:
     verdict, _ = story(seed, tmp_path)
     assert verdict.panes > 0
     assert verdict.wrong == ()
 
 
+@pytest.mark.middle
 def test_sites_are_away_long_enough_to_be_stale(tmp_path: Path) -> None:
     states = {state for seed in range(8, 12) for state in story(seed, tmp_path / str(seed))[1]}
     assert {"stale", "valid"} <= states

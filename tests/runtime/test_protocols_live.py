@@ -12,6 +12,7 @@ from tacit.runtime.judge import Judge
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import RoundFaults, play_by_round
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2", "s3")
 COLUMNS = {"k": "string", "x": "bigint", "y": "bigint"}
@@ -51,7 +52,7 @@ def story(seed: int, protocol: str, folder: Path) -> tuple[list[str], list[str],
 
 
 @pytest.mark.parametrize("protocol", ["recentre", "fitted"])
-@pytest.mark.parametrize("seed", range(6))
+@parametrize_in_tiers("seed", range(6), in_test=1)
 def test_every_valid_answer_is_right(seed: int, protocol: str, tmp_path: Path) -> None:
     wrong, states, panes = story(seed, protocol, tmp_path)
     assert wrong == []

@@ -124,6 +124,7 @@ def data_of(live: Told) -> SketchData:
     return next(iter(live.agents["s0"]._book.data.values()))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("paused", [True, False])
 def test_names_of_a_watch_without_a_machine_go(
     paused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

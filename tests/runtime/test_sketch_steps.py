@@ -22,6 +22,7 @@ from tests.runtime.stories import BatchFaults, play_by_batch
 from tests.runtime.test_live_sketch import Batch
 from tests.runtime.test_sketch_joining import SHORT, Joined, data_of
 from tests.runtime.test_sketch_stories import SQUARES, Told
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2")
 COLUMNS = {"k": "string", "j": "string", "x": "bigint"}
@@ -199,7 +200,7 @@ HOURS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
+@parametrize_in_tiers("order", list(permutations(range(3))), in_test=1)
 def test_watches_on_a_column_have_one_sketch_of_the_strictest_accuracy_and_the_longest_window(order, tmp_path: Path):
     """Without EVERY: a step is a hundredth of the window."""
     live = Told(tmp_path, ("s0",), "d", {"k": "string"})
@@ -289,7 +290,7 @@ def test_where_there_is_history_another_step_has_a_sketch_of_its_own_that_is_ful
     assert len(live.agents["s0"]._book.data) == (1 if every == 1 else 2)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@parametrize_in_tiers("seed", range(3), in_test=1)
 def test_what_comes_first_is_read_from_one_sketch(seed: int, tmp_path: Path) -> None:
     """Watches on a column that are there before its rows: one sketch, though they came in any order."""
     story = Story(seed, tmp_path, crashes=False, later=False, goals=GOALS[:3])
@@ -298,13 +299,14 @@ def test_what_comes_first_is_read_from_one_sketch(seed: int, tmp_path: Path) -> 
     assert [len(each._stations) for each in story.data()] == [1]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6])
+@parametrize_in_tiers("seed", [0, 1, 2, 3, 5, 6], in_test=2)
 def test_whatever_happens_what_is_called_valid_is_right(seed: int, tmp_path: Path) -> None:
     story = Story(100 + seed, tmp_path)
     assert story.wrong() == []
     assert story.judged
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", [5, 8])
 def test_watches_that_come_at_any_time_of_a_recording_begin(seed: int, tmp_path: Path) -> None:
     """Sites are at different times of it when they hear of a watch, and within panes of it."""

@@ -233,6 +233,7 @@ def tell(case: Case, whole: bool, dice: random.Random) -> None:
     lab.ask()
 
 
+@pytest.mark.middle
 @settings(max_examples=400, deadline=None)
 @given(cases(), st.booleans(), st.sampled_from([1, 4, 64]), st.integers(0, 2**32))
 def test_a_keeper_says_what_the_definition_says(case, whole, forget, seed):

@@ -11,11 +11,11 @@ from tacit.transport import Faults, SimulatedNetwork, Simulation, Timing
 from tacit.vocabulary import Answer, State
 from tests.simulation.checkers import ConvexityChecker, valid_share, wrong_answers
 from tests.simulation.watches import SHAPES, Shape, Watch, make_watch
+from tests.tiers import parametrize_in_tiers
 
 PANES = 30
-RUNS = [("coordinator", policy) for policy in POLICIES] + [
-    (each, POLICIES[0]) for each in ("broadcast", "recentre", "fitted")
-]
+PROTOCOLS = ("coordinator", "broadcast", "recentre", "fitted")
+RUNS = [(each, POLICIES[0]) for each in PROTOCOLS] + [("coordinator", policy) for policy in POLICIES[1:]]
 SLOW = Faults(until=1e9, duplication=0.3, reordering=0.8, delay_mean=0.08)
 
 
@@ -53,7 +53,7 @@ def by_pane(simulation: Simulation) -> dict[int, Answer]:
     }
 
 
-@pytest.mark.parametrize(("protocol", "policy"), RUNS)
+@parametrize_in_tiers("protocol, policy", RUNS, in_test=len(PROTOCOLS))
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_watch_is_valid_right_and_convex(shape, protocol, policy):
     watch = made(shape, protocol, [7, SHAPES.index(shape)], sites=4)
@@ -64,6 +64,7 @@ def test_a_watch_is_valid_right_and_convex(shape, protocol, policy):
     assert valid_share(simulation, PANES) >= 0.99
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("protocol", "policy"), RUNS)
 @pytest.mark.parametrize("shape", SHAPES[::2], ids=lambda shape: shape.name)
 def test_delay_reordering_and_doubles_change_no_answer(shape, protocol, policy):
@@ -81,6 +82,7 @@ def test_delay_reordering_and_doubles_change_no_answer(shape, protocol, policy):
         assert answer.estimates.tobytes() == other.estimates.tobytes()
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("protocol", "policy"), RUNS)
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.groups > 1], ids=lambda shape: shape.name)
 def test_groups_that_appear_are_kept_as_if_known_from_the_start(shape, protocol, policy):

@@ -9,12 +9,13 @@ from tacit.vocabulary import Answer, State
 from tests.simulation.checkers import valid_share
 from tests.simulation.rankings import PANES, InvariantChecker, judge_rankings, ranking_of, wrong_rankings
 from tests.simulation.test_faultless import SLOW
+from tests.tiers import parametrize_in_tiers
 
 CHUNK, CHUNKS = 20, 8
 LONG_CHUNK, LONG_CHUNKS = 100, 100
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@parametrize_in_tiers("chunk", range(CHUNKS), in_test=1)
 def test_schedules(chunk):
     judge_rankings(chunk * CHUNK, CHUNK)
 
@@ -42,7 +43,7 @@ def by_pane(simulation: RankingSimulation) -> dict[int, Answer]:
     }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@parametrize_in_tiers("seed", range(40), in_test=10)
 def test_a_ranking_is_valid_and_right(seed):
     schedule = ranking_of(seed, churn=False)
     simulation, checker = run(seed, Faults())
@@ -52,7 +53,7 @@ def test_a_ranking_is_valid_and_right(seed):
     assert valid_share(simulation, PANES) >= 0.99
 
 
-@pytest.mark.parametrize("seed", range(40))
+@parametrize_in_tiers("seed", range(40), in_test=4)
 def test_delay_reordering_and_doubles_change_no_answer(seed):
     """Pane by pane the same sets and scores, as far as the slower run got."""
     quick, slow = by_pane(run(seed, Faults())[0]), by_pane(run(seed, SLOW)[0])

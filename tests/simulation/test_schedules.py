@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.judge import judge_many
+from tests.tiers import parametrize_in_tiers
 
 CHUNK, CHUNKS = 20, 15
 LONG_CHUNK, LONG_CHUNKS = 100, 100
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@parametrize_in_tiers("chunk", range(CHUNKS), in_test=1)
 def test_schedules(chunk):
     judge_many(chunk * CHUNK, CHUNK)
 

@@ -9,6 +9,7 @@ from tacit.vocabulary import State
 from tests.simulation.checkers import valid_share
 from tests.simulation.sketches import PANES, frequent_of, gauge_of, judge
 from tests.simulation.test_faultless import SLOW
+from tests.tiers import parametrize_in_tiers
 
 CHUNK, CHUNKS = 30, 4
 LONG_CHUNK, LONG_CHUNKS = 100, 50
@@ -26,7 +27,7 @@ def judge_many(make, first: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@parametrize_in_tiers("chunk", range(CHUNKS), in_test=1)
 def test_schedules(make, chunk):
     judge_many(make, chunk * CHUNK, CHUNK)
 
@@ -39,7 +40,7 @@ def test_many_schedules(make, chunk):
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("seed", range(30))
+@parametrize_in_tiers("seed", range(30), in_test=6)
 def test_without_faults_nearly_every_pane_is_valid(make, seed):
     schedule = make(seed, churn=False)
     simulation = schedule.simulation(Faults())
@@ -57,7 +58,7 @@ def by_pane(simulation):
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("seed", range(30))
+@parametrize_in_tiers("seed", range(30), in_test=4)
 def test_delay_reordering_and_doubles_change_no_answer(make, seed):
     quick, slow = make(seed, churn=False).simulation(Faults()), make(seed, churn=False).simulation(SLOW)
     quick.run()

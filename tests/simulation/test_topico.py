@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from tacit.protocols.rounds import Nominator
 from tacit.protocols.topico import ranked
@@ -13,6 +12,7 @@ from tacit.protocols.topk.bout import Rules
 from tacit.transport import Faults, Outage, RankingSimulation, SimulatedNetwork, Stay, Timing
 from tacit.vocabulary import State
 from tests.simulation.schedules import random_faults
+from tests.tiers import parametrize_in_tiers
 
 PANES, STILL, EXPIRY = 40, 22, 3
 
@@ -48,7 +48,7 @@ def truth(held: list[dict], sites: list[int], name: str, k: int) -> tuple[tuple[
     return ranked(total, k)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@parametrize_in_tiers("seed", range(60), in_test=6)
 def test_it_is_perfect_once_counts_stand_still(seed: int) -> None:
     rng = np.random.default_rng(seed)
     sites, k = int(rng.integers(2, 6)), int(rng.integers(1, 5))

@@ -90,6 +90,7 @@ def test_a_filter_of_too_many_keys_finds_everything_and_says_so():
     assert seen.contains_many(range(2000, 2100)).all()
 
 
+@pytest.mark.middle
 @given(parts=st.lists(st.lists(st.integers(0, 1000), max_size=10), min_size=1, max_size=4))
 def test_a_merge_is_the_filter_of_all(parts):
     filters, whole = [BloomFilter(bits=128, hashes=3) for _ in parts], BloomFilter(bits=128, hashes=3)

@@ -62,6 +62,7 @@ def test_a_digest_knows_ranks_to_half_of_what_a_value_stands_for(rows, points):
             assert abs(weights[there].sum() - weighs[here].sum()) <= off + SLOP
 
 
+@pytest.mark.middle
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.sampled_from([1, 5, 16, 40, 257, 1000, 5000]))
 def test_windows_that_slide_have_ranks_within_epsilon(seed, points, length):
@@ -76,6 +77,7 @@ def test_windows_that_slide_have_ranks_within_epsilon(seed, points, length):
                 assert error <= 1 / points + SLOP
 
 
+@pytest.mark.middle
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.sampled_from([None, 1, 7, 100, 600]))
 def test_windows_that_grow_have_ranks_within_epsilon(seed, points, period):
@@ -90,6 +92,7 @@ def test_windows_that_grow_have_ranks_within_epsilon(seed, points, period):
             assert rank_error(station.array(None, tick), stream.window(begin, tick + 1)) <= 1 / points + SLOP
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("made", [lambda: SlidingDigests(15_000, 4), lambda: GrowingDigests(4)])
 def test_ranks_of_very_many_ticks(made):
     """Ticks that are all digested: every level loses what it may."""
@@ -152,6 +155,7 @@ def save(station: DigestStation, disk: dict) -> int:
     return sum(made is not None for made in changes.values())
 
 
+@pytest.mark.middle
 def test_all_rows_take_bounded_room_and_few_pieces():
     """A hundred thousand ticks, each of more values than a digest has."""
     points, station, disk = 3, GrowingDigests(3), {}

@@ -128,6 +128,7 @@ def test_late_arrivals_count_at_the_latest_time():
     assert wave.merge(RandomizedWave(window=SlidingWindow(10), epsilon=0.1, delta=0.1, source=1)).late == 3
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.9])
 @pytest.mark.parametrize("delta", [0.3, 0.05])
 @pytest.mark.parametrize("fill", [0.9, 1.5, 2.1, 3.9, 20.0])

@@ -14,6 +14,7 @@ from tacit.sketches import histogram_cells as histograms
 from tacit.sketches import wave_cells as waves
 from tacit.vocabulary import DataError, MergeError, OptionError
 from tests.sketches.twins import EagerHistogram, ExactWindow, SlowWave, events
+from tests.tiers import parametrize_in_tiers
 
 KINDS = [(ExponentialHistogram, EagerHistogram), (DeterministicWave, SlowWave)]
 EPSILONS = [0.9, 0.5, 0.34, 0.2, 0.1, 0.05]
@@ -57,7 +58,7 @@ def questions(window, now):
 
 
 @kinds
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@parametrize_in_tiers("epsilon", EPSILONS, in_test=2)
 @settings(max_examples=40)
 @given(blocks=rows(), window=st.sampled_from([1, 30, 500, 10**9]))
 def test_answers_are_those_of_the_twin(kind, twin, epsilon, blocks, window):
@@ -82,6 +83,7 @@ def test_the_invariant_holds_after_every_arrival(epsilon, counts):
         slow.check_invariant(epsilon)
 
 
+@pytest.mark.middle
 @kinds
 @pytest.mark.parametrize("epsilon", [0.5, 0.1])
 @settings(max_examples=40)
@@ -119,6 +121,7 @@ def trees(draw, streams):
     return steps
 
 
+@pytest.mark.middle
 @alone
 @pytest.mark.parametrize("epsilon", [0.9, 0.5, 0.15])
 @settings(max_examples=60)
@@ -144,6 +147,7 @@ def test_merged_over_any_tree_the_error_is_what_is_said(kind, epsilon, data, win
         assert merged.lower_bound(length, now=now) <= truth <= merged.upper_bound(length, now=now)
 
 
+@pytest.mark.middle
 @alone
 @pytest.mark.parametrize(("epsilon", "most"), [(0.05, 0.01), (0.1, 0.025), (0.3, 0.15)])
 @pytest.mark.parametrize("ticks", [600, 10**6])

@@ -15,6 +15,7 @@ from tacit.language import parse_watch
 from tacit.recording.report import Alert, Report
 from tacit.recording.run import record, replay_prepared
 from tacit.recording.settings import Settings
+from tests.tiers import parametrize_in_tiers
 from tests.twin.data import sources
 from tests.twin.judge import Truth, complaints, iso, truth_of
 from tests.twin.meaning import Track, Watch
@@ -67,10 +68,14 @@ def replays(
 
 
 SLOW = ("chi square", "a tiny correlation")
-IN_TURN = [pytest.param(each, marks=pytest.mark.long) if each.name in SLOW else each for each in WATCHES]
+IN_TURN = [
+    pytest.param(each, marks=pytest.mark.long if each.name in SLOW else (), id=each.name)
+    for first in range(4)
+    for each in WATCHES[first::4]
+]
 
 
-@pytest.mark.parametrize("watch", IN_TURN, ids=lambda watch: watch.name)
+@parametrize_in_tiers("watch", IN_TURN, in_test=len(WATCHES) // 4)
 def test_replay_says_the_truth(spark: SparkSession, frames: dict[str, DataFrame], watch: Watch) -> None:
     data = ordered(watch.data)
     reports = replays(spark, frames[watch.data], watch, steps=STEPS, protocols=PROTOCOLS)

@@ -41,6 +41,7 @@ def test_counts_that_come_and_go(data: st.DataObject) -> None:
             fair.search()
 
 
+@pytest.mark.middle
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32), sites=st.integers(1, 5), k=st.integers(1, 4), epsilon=st.sampled_from([0.0, 0.7, 10.0]),

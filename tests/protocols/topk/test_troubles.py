@@ -19,6 +19,7 @@ from tests.protocols.topk.fair import Fair
 A, B, C = '["a"]', '["b"]', '["c"]'
 
 
+@pytest.mark.middle
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32), sites=st.integers(2, 4), k=st.integers(1, 3), epsilon=st.integers(0, 2),

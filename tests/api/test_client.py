@@ -59,7 +59,7 @@ def test_the_life_of_a_watch(system: LightSystem) -> None:
         system.feed(HOT, range(100, 130), 5)
         until(lambda: client.answer("hot").state == "valid")
         answer = client.answer("hot")
-        assert (answer.value, answer.met, answer.rows) == (5.0, False, {"": Row(5.0, "below", False)})
+        assert (answer.value, answer.met, answer.rows) == (5.0, False, {(): Row(5.0, "below", False)})
         assert answer.as_of is not None
         assert (answer.guarantee, answer.stale) == ("right at every pane", ())
         system.feed(HOT, range(130, 160), 11)
@@ -96,7 +96,7 @@ def test_groups(system: LightSystem) -> None:
     until(lambda: client.answer("by_k").state == "valid")
     answer = client.answer("by_k")
     assert answer.value is None
-    assert {group: row.value for group, row in answer.rows.items()} == pytest.approx({"a": 20, "b": 20}, abs=1)
+    assert {group: row.value for group, row in answer.rows.items()} == pytest.approx({("a",): 20, ("b",): 20}, abs=1)
 
 
 def test_a_follower_outlives_its_coordinator(system: LightSystem) -> None:

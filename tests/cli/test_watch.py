@@ -81,7 +81,7 @@ def test_following_shows_the_change_and_the_alert_and_ends_with_an_interrupt(
         system.feed(HOT, range(100, 130), 5)
         until(lambda: system.watch("hot")["state"] == "valid")
         system.feed(HOT, range(130, 160), 11)
-        until(lambda: "ALERT  hot: above at" in plain.read_text())
+        until(lambda: "ALERT  hot: above: m > " in plain.read_text())
         until(lambda: any(json.loads(line)["alerts"] for line in lines.read_text().split("\n")[:-1]))  # whole ones
         for process in processes:
             process.send_signal(signal.SIGINT)

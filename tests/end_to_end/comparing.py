@@ -11,6 +11,7 @@ from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Track
 from tacit.recording.replay import Replay
 from tacit.vocabulary.calendar import iso_time
+from tacit.vocabulary.keys import group_label
 from tests.end_to_end.feeding import BASE_S
 from tests.end_to_end.judging import Said, Told, Watch
 
@@ -19,8 +20,8 @@ __all__ = ["alerts_follow_from_answers", "alerts_told", "answers_of_replay", "sa
 
 def alerts_told(alerts: list[dict[str, Any]], until: str) -> list[tuple[Any, ...]]:
     """Alerts as both kinds of documents have them, in one order."""
-    found = [(each["at"], each.get("group"), each.get("side"), each["value"]) for each in alerts if each["at"] <= until]
-    return sorted(found, key=lambda each: (each[0], each[1] or ""))
+    early = [each for each in alerts if each["at"] <= until]
+    return sorted((each["at"], _label(each.get("group")), each.get("side"), each["value"]) for each in early)
 
 
 def answers_of_replay(watch: Watch, replay: Replay) -> dict[int, dict[str, Said]]:
@@ -79,10 +80,15 @@ def alerts_follow_from_answers(watch: Watch, told: Told) -> None:
         for group, (side, number) in answers.items():
             old = before.get(group, (0, None))
             if (number != old[1]) if watch.threshold is None else ((side == 1) != (old[0] == 1)):
-                expected.append((pane, group if watch.grouped else None, number))
+                expected.append((pane, group if watch.grouped else "", number))
         before = answers
-    found = [(alert["pane"], alert["group"], alert["value"]) for alert in told.alerts]
+    found = [(alert["pane"], _label(alert["group"]), alert["value"]) for alert in told.alerts]
     assert sorted(found, key=str) == sorted(expected, key=str), watch.name
+
+
+def _label(group: list[Any] | str | None) -> str:
+    """A group of either kind of document."""
+    return group_label(group) if isinstance(group, list) else group or ""
 
 
 def _near(one: float | None, other: float | None, rounding: float) -> bool:

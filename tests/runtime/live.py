@@ -24,11 +24,12 @@ from tacit.runtime.site_watch import Witness
 from tacit.runtime.store import Store
 from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
+from tacit.vocabulary.keys import group_label
 from tacit.wire.codec import encode, open_envelope
 from tacit.wire.control import Opening
 from tacit.wire.frames import decode_frame, encode_frame
 
-__all__ = ["Live", "RecordedBatch", "batches_of"]
+__all__ = ["Live", "RecordedBatch", "batches_of", "label"]
 
 
 class RecordedBatch:
@@ -92,6 +93,11 @@ class RecordedBatch:
         least = inside[np.argsort(keys, kind="stable")[:count]]
         values = self._values(plan, centres)[least]
         return SampleRows(self._recording.key[self._at][least], values, self._recording.centred[self._at][least])
+
+
+def label(group: list | None) -> str:
+    """A group of an alert as replays call it; empty without GROUP BY."""
+    return "" if group is None else group_label(group)
 
 
 def batches_of(recording: Recording, site: int, cuts: Sequence[int], end_us: int) -> list[RecordedBatch]:
@@ -203,7 +209,7 @@ class Live:
         return results
 
     def commit(self) -> None:
-        writes, alerts = self.coordinator.take()
+        writes, alerts = self.coordinator.take(self.now)
         self.alerts += alerts
         self.store.commit(writes)
 

@@ -97,7 +97,7 @@ class Played:
         return site.number
 
     def commit(self) -> None:
-        writes, alerts = self.coordinator.take()
+        writes, alerts = self.coordinator.take(self.now)
         self.store.commit(writes)
         self.alerts += [(each["pane"], each["side"], each["value"]) for each in alerts]
 

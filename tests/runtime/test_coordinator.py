@@ -13,7 +13,7 @@ from tacit.vocabulary import OptionError, ProtocolError, SentenceError
 from tacit.wire.codec import VERSION
 from tacit.wire.control import Name, Numbers, Opening, TableOffer
 from tests.runtime.light import COLUMNS, rows
-from tests.runtime.live import Live, RecordedBatch
+from tests.runtime.live import Live, RecordedBatch, label
 
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
 BY_K = """
@@ -401,7 +401,7 @@ def test_groups_have_the_same_answer_after_every_crash(live: Live) -> None:
     live.settle(10)
     wanted = {"a": 10.0, "b": 30.0, "c": 20.0}
     for crash in (live.crash_coordinator, lambda: live.crash_site("south"), live.crash_coordinator):
-        found = {row["group"]: row["value"] for row in shown(live, "by_k")["answer"]}
+        found = {label(row["group"]): row["value"] for row in shown(live, "by_k")["answer"]}
         assert found == pytest.approx(wanted, abs=1)
         crash()
         live.settle(20)

@@ -13,7 +13,7 @@ import pytest
 
 from tacit.language import parse_watch
 from tacit.recording.replay import replay_recording
-from tests.runtime.live import Live, batches_of
+from tests.runtime.live import Live, batches_of, label
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 from tests.tiers import parametrize_in_tiers
@@ -91,8 +91,8 @@ def story(
     )
     play_by_batch(live, queues, rng, faults)
     settle_until(live, end // pane - 1, rounds=seconds // 10)
-    mine = sorted((a["at"], a["group"] or "", a["side"] or "", repr(a["value"])) for a in live.alerts)
-    theirs = sorted((a.at, a.group or "", a.side or "", repr(a.value)) for a in report.alerts)
+    mine = sorted((a["at"], label(a["group"]), a["side"] or "", repr(a["value"]), a["comparison"]) for a in live.alerts)
+    theirs = sorted((a.at, a.group or "", a.side or "", repr(a.value), a.comparison) for a in report.alerts)
     return mine, theirs
 
 

@@ -14,7 +14,7 @@ from tacit.language.plan import WatchPlan
 from tacit.recording.stream import Recording
 from tacit.recording.topk_replay import replay_topk
 from tacit.vocabulary.keys import key_label, split_key
-from tests.runtime.live import Live, batches_of
+from tests.runtime.live import Live, batches_of, label
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 from tests.tiers import parametrize_in_tiers
@@ -127,8 +127,11 @@ def test_live_is_replay(goal: str, seed: int, tmp_path: Path) -> None:
     story = Story(seed, tmp_path, goal, crashes=False)
     replayed = replay_topk(story.plan, story.recording, step="pane", verify=True)
     assert (replayed.report.missed, replayed.report.spurious) == (0, 0)
-    mine = sorted((a["at"], a["group"], sorted(a["entered"]), sorted(a["left"])) for a in story.live.alerts)
-    theirs = sorted((a.at, a.list, sorted(a.entered), sorted(a.left)) for a in replayed.report.alerts)
+    mine = sorted(
+        (a["at"], label(a["group"]), sorted(map(label, a["entered"])), sorted(map(label, a["left"])))
+        for a in story.live.alerts
+    )
+    theirs = sorted((a.at, a.list or "", sorted(a.entered), sorted(a.left)) for a in replayed.report.alerts)
     assert [each for each in mine if each[2] or each[3]] == theirs
     assert story.wrong() == []
 
@@ -146,7 +149,7 @@ def test_the_answer_is_shown_with_ranks(tmp_path: Path) -> None:
     story = Story(3, tmp_path, "per", crashes=False)
     (shown,) = story.live.ask("SHOW WATCH w")
     rows = shown["watch"]["answer"]
-    assert {row["group"] for row in rows} == {"r0", "r1", "r2"}
+    assert {label(row["group"]) for row in rows} == {"r0", "r1", "r2"}
     assert [row["rank"] for row in rows[:2]] == [1, 2]
     assert key_label('["k1"]') == "k1"
     (text,) = story.live.ask("EXPLAIN WATCH w")

@@ -16,7 +16,7 @@ from tacit.language.plan import WatchPlan
 from tacit.language.recorded import live_plan, recorded_plans, side_plans
 from tacit.recording.sides import join_sides
 from tacit.recording.sketch_replay import replay_sketch
-from tests.runtime.live import Live, RecordedBatch, batches_of
+from tests.runtime.live import Live, RecordedBatch, batches_of, label
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import BatchFaults, play_by_batch, settle_until
 from tests.tiers import parametrize_in_tiers
@@ -178,7 +178,7 @@ def _says_what_a_replay_says(story: Story) -> None:
     replayed = replay_sketch(story.plan, story.recording, step="pane", verify=True).report
     assert (replayed.missed, replayed.spurious) == (0, 0)
     if isinstance(story.plan.goal, Frequent):
-        mine = [(a["at"], sorted(a["entered"]), sorted(a["left"])) for a in story.live.alerts]
+        mine = [(a["at"], sorted(map(label, a["entered"])), sorted(map(label, a["left"]))) for a in story.live.alerts]
         theirs = [(a.at, sorted(a.entered), sorted(a.left)) for a in replayed.alerts]
     else:
         mine = [(a["at"], a["value"]) for a in story.live.alerts]

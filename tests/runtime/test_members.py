@@ -14,7 +14,7 @@ from tacit.recording.replay import replay_recording
 from tacit.recording.stream import Recording
 from tacit.runtime.judge import Judge
 from tacit.runtime.site_watch import data_key
-from tests.runtime.live import Live, RecordedBatch
+from tests.runtime.live import Live, RecordedBatch, label
 from tests.runtime.recordings import recorded
 from tests.tiers import parametrize_in_tiers
 
@@ -48,7 +48,7 @@ def feed(live: Live, recording: Recording, until: int, since: int = 0) -> None:
 
 
 def alerts(live: Live) -> list[tuple[str, str, str, str]]:
-    return sorted((a["at"], a["group"], a["side"] or "", repr(a["value"])) for a in live.alerts)
+    return sorted((a["at"], label(a["group"]), a["side"] or "", repr(a["value"])) for a in live.alerts)
 
 
 def replayed(sentence: str, recording: Recording, protocol: str) -> list[tuple[str, str, str, str]]:
@@ -86,7 +86,10 @@ def test_a_rare_member_is_not_even_named(tmp_path: Path) -> None:
     feed(live, recording, 60, since=41)
     assert watch.keys == ["", '["often"]']
     assert alerts(live) == replayed(OFTEN, recording, "coordinator")
-    assert [(a["pane"], a["group"], a["side"]) for a in live.alerts] == [(45, "often", "above"), (50, "often", "below")]
+    assert [(a["pane"], label(a["group"]), a["side"]) for a in live.alerts] == [
+        (45, "often", "above"),
+        (50, "often", "below"),
+    ]
 
 
 @pytest.mark.parametrize("protocol", ["coordinator", "broadcast"])
@@ -101,11 +104,11 @@ def test_what_becomes_true_of_all_is_told_of_every_member_that_was_ever_seen(
     live.crash_site("s0")
     live.settle(10)
     feed(live, recording, 48, since=15)
-    assert "old" in {a["group"] for a in live.alerts}
+    assert "old" in {label(a["group"]) for a in live.alerts}
     live.crash_coordinator()
     feed(live, recording, 60, since=48)
     assert alerts(live) == replayed(sentence, recording, protocol)
-    first = min(a["pane"] for a in live.alerts if a["group"] == "new")
+    first = min(a["pane"] for a in live.alerts if label(a["group"]) == "new")
     assert first >= 50
 
 

@@ -13,7 +13,7 @@ from tacit.protocols.messages import Heartbeat, Hello
 from tacit.runtime import rank_steps, site_agent, site_book, site_watch
 from tacit.runtime.judge import Judge
 from tacit.vocabulary import ProtocolError
-from tests.runtime.live import Live, RecordedBatch
+from tests.runtime.live import Live, RecordedBatch, label
 from tests.runtime.recordings import recorded
 
 SITES = ("s0", "s1", "s2")
@@ -56,7 +56,7 @@ class Fed:
     @property
     def members(self) -> list[str]:
         (shown,) = self.live.ask("SHOW WATCH w")
-        return sorted(row["object"] for row in shown["watch"]["answer"])
+        return sorted(label(row["object"]) for row in shown["watch"]["answer"])
 
     @property
     def state(self) -> str:
@@ -85,8 +85,8 @@ def test_another_error_while_it_runs(tmp_path: Path) -> None:
     fed.feed(4, {"a": 3, "b": 1, "c": 2})
     assert (fed.members, fed.state) == (["a", "c"], "valid")
     (alert,) = fed.live.alerts[before:]
-    assert (alert["entered"], alert["left"], alert["side"], alert["value"]) == (["c"], ["b"], None, None)
-    assert [name for name, _ in alert["ranking"]] == ["a", "c"]
+    assert (alert["entered"], alert["left"], alert["side"], alert["value"]) == ([["c"]], [["b"]], None, None)
+    assert [name for name, _ in alert["ranking"]] == [["a"], ["c"]]
     assert fed.judged() > 15
 
 
@@ -133,7 +133,7 @@ def test_two_rankings_share_their_windows(tmp_path: Path) -> None:
     fed.live.ask(fed.sentence.replace("WATCH w", "WATCH v").replace("LIMIT 2", "LIMIT 1"))
     fed.feed(4, {"a": 1, "b": 9, "c": 1})
     (shown,) = fed.live.ask("SHOW WATCH v")
-    assert [row["object"] for row in shown["watch"]["answer"]] == ["b"]
+    assert [label(row["object"]) for row in shown["watch"]["answer"]] == ["b"]
     assert fed.members == ["a", "b"]
     assert len({id(watch.data) for watch in fed.live.agents["s0"].watches.values()}) == 1
     assert fed.judged() > 8
@@ -145,7 +145,7 @@ def test_topico_has_the_true_list_when_counts_stand_still(tmp_path: Path) -> Non
     fed.feed(6, {"a": 1, "b": 0, "c": 5})
     fed.feed(6, {})
     (shown,) = fed.live.ask("SHOW WATCH w")
-    rows = {row["object"]: row["value"] for row in shown["watch"]["answer"]}
+    rows = {label(row["object"]): row["value"] for row in shown["watch"]["answer"]}
     assert rows == dict(fed.truth().most_common(2))
     assert (shown["watch"]["state"], shown["watch"]["protocol"]) == ("filling", "topico")
     assert "an estimate" in shown["watch"]["guarantee"]
@@ -153,14 +153,14 @@ def test_topico_has_the_true_list_when_counts_stand_still(tmp_path: Path) -> Non
     fed.live.crash_site("s1")
     fed.feed(4, {})
     (shown,) = fed.live.ask("SHOW WATCH w")
-    assert {row["object"]: row["value"] for row in shown["watch"]["answer"]} == rows
+    assert {label(row["object"]): row["value"] for row in shown["watch"]["answer"]} == rows
 
 
 @pytest.mark.parametrize("more", ["", " USING topico"])
 def test_keys_that_need_care(tmp_path: Path, more: str) -> None:
     fed = Fed(tmp_path, more=more)
     fed.feed(6, {'he said "no"': 3, "ü, ö": 2, "": 1})
-    assert fed.members == ['he said "no"', "ü, ö"]
+    assert fed.members == ["'ü, ö'", 'he said "no"']
 
 
 @pytest.mark.parametrize("more", ["", " USING topico"])

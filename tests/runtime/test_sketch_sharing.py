@@ -12,7 +12,7 @@ from tacit.language.recorded import live_plan
 from tacit.runtime.sketch_data import SketchData
 from tacit.runtime.watch_data import data_key
 from tacit.vocabulary import SentenceError
-from tests.runtime.live import Live, batches_of
+from tests.runtime.live import Live, batches_of, label
 from tests.runtime.recordings import recorded
 from tests.runtime.test_live_sketch import Batch
 
@@ -188,7 +188,7 @@ def test_it_is_explained_and_shown(tmp_path: Path) -> None:
     (text,) = site.live.ask("EXPLAIN WATCH strict")
     assert "everyone was asked" in text["text"]
     (shown,) = site.live.ask("SHOW WATCH often")
-    assert "k1" in {row["object"] for row in shown["watch"]["answer"]}
+    assert "k1" in {label(row["object"]) for row in shown["watch"]["answer"]}
     (shown,) = site.live.ask("SHOW WATCH strict")
     assert shown["watch"]["answer"][0]["value"] > 0
 

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Change", "Row", "Stale"]
+from tacit.vocabulary.keys import Value
+
+__all__ = ["Answer", "Change", "Group", "Row", "Stale"]
+
+Group = tuple[Value, ...]
+"""The values of a group's key, () without GROUP BY: texts, numbers, booleans, None; times are texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,9 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key "", and in ``value`` as well.
+    """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key (), and in ``value`` as well.
 
-    A ranking has ``lists`` instead: by the list (PER; else "") its objects, the first in rank first, with their scores
+    A ranking has ``lists`` instead: by the list (PER; else ()) its objects, the first in rank first, with their scores
     (None without RANKED WITHIN, where nothing is promised of them).
 
     ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane
@@ -41,41 +46,41 @@ class Answer:
     ...     "stale": [], "answer": [{"value": 9.5, "side": "above", "met": True}]}
     >>> answer = Answer.of(document)
     >>> answer.value, answer.met, answer.rows
-    (9.5, True, {'': Row(value=9.5, side='above', met=True)})
+    (9.5, True, {(): Row(value=9.5, side='above', met=True)})
     """
 
     watch: str
     state: str
     value: float | None
-    rows: Mapping[str, Row]
+    rows: Mapping[Group, Row]
     pane: int | None
     as_of: str | None
     stale: tuple[Stale, ...]
     guarantee: str
     waiting_for: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)  # by site, or "coordinator": why the watch cannot be kept
-    lists: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    lists: Mapping[Group, Mapping[Group, float | None]] = field(default_factory=dict)
 
     @property
     def met(self) -> bool | None:
         """Is the condition met? None of a watch with groups, of one that tracks, and before the first answer."""
-        return self.rows[""].met if "" in self.rows else None
+        return self.rows[()].met if () in self.rows else None
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Answer:
         """From the document that a coordinator sends."""
-        rows: dict[str, Row] = {}
-        lists: dict[str, dict[str, float | None]] = {}
+        rows: dict[Group, Row] = {}
+        lists: dict[Group, dict[Group, float | None]] = {}
         for each in document["answer"]:
-            name = each.get("group", "")
+            name = tuple(each.get("group", ()))
             if "rank" in each:
-                lists.setdefault(name, {})[each["object"]] = each["value"]
+                lists.setdefault(name, {})[tuple(each["object"])] = each["value"]
             else:
                 rows[name] = Row(each["value"], each.get("side"), each.get("met"))
         return cls(
             watch=document["watch"],
             state=document["state"],
-            value=rows[""].value if "" in rows else None,
+            value=rows[()].value if () in rows else None,
             rows=rows,
             pane=document["pane"],
             as_of=document["as_of"],
@@ -91,8 +96,8 @@ class Answer:
 class Change:
     """An answer that is new, and the alerts that were raised since the one before, the oldest first.
 
-    An alert is a mapping with the keys ``id, watch, at, pane, side, value, group, raised``; that of a ranking also says
-    who ``entered``, who ``left``, and the ``ranking`` as it is then.
+    An alert is the document of docs/CONFIGURATION.md, Alerts, as a mapping; that of a ranking also says who
+    ``entered``, who ``left``, and the ``ranking`` as it is then.
     """
 
     answer: Answer

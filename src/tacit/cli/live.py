@@ -9,9 +9,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, TextIO
 
 from rich.table import Table
+
+from tacit.vocabulary.keys import group_label
 
 __all__ = ["answer_text", "load_kernels", "log_to_stderr", "state_text", "stop_on_signals", "watch_table"]
 
@@ -133,22 +136,25 @@ def answer_text(watch: Mapping[str, Any]) -> str:
         value = "no value" if row["value"] is None else f"{row['value']:.6g}"
         return value if "side" not in row else f"{row['side']} ({value})"
     if "met" in rows[0]:
-        met = [row["group"] for row in rows if row["met"]]
+        met = [group_label(row["group"]) for row in rows if row["met"]]
         shown = ", ".join(met[:4]) + (" …" if len(met) > 4 else "")
         return f"{len(met)} of {len(rows)} groups met" + (f": {shown}" if met else "")
-    top = sorted(rows, key=lambda row: -(row["value"] or 0.0))[:3]
-    return f"{len(rows)} groups: " + ", ".join(f"{row['group']} {row['value'] or 0.0:.4g}" for row in top)
+    top = sorted(rows, key=lambda row: -inf if row["value"] is None else row["value"], reverse=True)[:3]
+    shown = ", ".join(f"{group_label(row['group'])} {_value_text(row['value'])}" for row in top)
+    return f"{len(rows)} groups: {shown}"
 
 
 def _ranking_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Of one list its first objects, of several the first of each.
 
-    >>> _ranking_text([{"rank": 1, "object": "/a", "value": 9.0}, {"rank": 2, "object": "/b", "value": 7.0}])
+    >>> _ranking_text([{"rank": 1, "object": ["/a"], "value": 9.0}, {"rank": 2, "object": ["/b"], "value": 7.0}])
     '/a 9, /b 7'
     """
     several = "group" in rows[0]
     shown = [row for row in rows if row["rank"] == 1] if several else rows
-    names = [f"{row['group']}: {row['object']}" if several else row["object"] for row in shown[:4]]
+    named = [group_label(row["object"]) for row in shown[:4]]
+    lists = [f"{group_label(row['group'])}: " if several else "" for row in shown[:4]]
+    names = [one + name for one, name in zip(lists, named, strict=True)]
     scores = ["" if row["value"] is None else f" {row['value']:.6g}" for row in shown[:4]]
     words = ", ".join(name + score for name, score in zip(names, scores, strict=True))
     return words + (" …" if len(shown) > 4 else "")
@@ -158,6 +164,10 @@ def state_text(watch: Mapping[str, Any]) -> str:
     """The state, and who is stale for how long."""
     stale = ", ".join(f"{each['site']} for {each['seconds']:.0f} s" for each in watch["stale"])
     return f"{watch['state']} ({stale})" if stale else str(watch["state"])
+
+
+def _value_text(value: float | None) -> str:
+    return "no value" if value is None else f"{value:.4g}"
 
 
 def _share(part: int, whole: int) -> str:

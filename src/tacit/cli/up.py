@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tacit.vocabulary.alerts import change_text
+from tacit.vocabulary.alerts import about_text, basis_text, change_text
 
 if TYPE_CHECKING:
     from tacit.runtime.config_models import Config
@@ -186,10 +186,8 @@ class Screen:
 
     def alert(self, alert: dict[str, Any]) -> None:
         """An alert was raised."""
-        group = "" if alert["group"] is None else f" [{alert['group']}]"
-        what = change_text(alert)
-        value = "" if alert["value"] is None else f" at {alert['value']:.6g}"
-        line = f"{alert['at']}  {alert['watch']}{group}: {what}{value}"
+        basis = basis_text(alert)
+        line = f"{alert['at']}  {about_text(alert)}: {change_text(alert)}" + (f" ({basis})" if basis else "")
         self._alerts = [*self._alerts, line][-8:]
         told = alert["side"] is not None or "entered" in alert  # values that are tracked change all the time
         if self._live is None and not self._quiet and told:

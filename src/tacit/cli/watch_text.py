@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from tacit.cli.live import answer_text, state_text, watch_table
-from tacit.vocabulary.alerts import change_text
+from tacit.vocabulary.alerts import about_text, basis_text, change_text
+from tacit.vocabulary.keys import group_label
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -95,16 +96,15 @@ def site_table(sites: Sequence[Mapping[str, Any]]) -> Table:
 def alert_table(alerts: Sequence[Mapping[str, Any]]) -> Table:
     """Alerts in the order given."""
     table = Table()
-    for name in ("at", "watch", "group", "change", "value", "raised"):
+    for name in ("at", "watch", "group", "change", "rests on", "raised"):
         table.add_column(name)
     for alert in alerts:
-        value = "" if alert["value"] is None else f"{alert['value']:.6g}"
         cells = (
             alert["at"],
             alert["watch"],
-            alert["group"] or "",
+            "" if alert["group"] is None else group_label(alert["group"]),
             change_text(alert),
-            value,
+            basis_text(alert) or "all sites",
             alert["raised"],
         )
         table.add_row(*map(_plain, cells))
@@ -120,12 +120,13 @@ def change_line(change: Mapping[str, Any]) -> str:
 def alert_line(alert: Mapping[str, Any]) -> str:
     """An alert on one line.
 
-    >>> alert_line({"at": "1970-01-01T00:00:10Z", "watch": "hot", "group": None, "side": "above", "value": 9.5})
-    '1970-01-01T00:00:10Z  ALERT  hot: above at 9.5'
+    >>> alert_line({"at": "1970-01-01T00:00:10Z", "watch": "hot", "group": None, "side": "above", "value": 9.5,
+    ...     "comparison": "t > 9", "late": True})
+    '1970-01-01T00:00:10Z  ALERT  hot: above: t > 9 at 9.5 (told late)'
     """
-    group = "" if alert["group"] is None else f" [{alert['group']}]"
-    value = "" if alert["value"] is None else f" at {alert['value']:.6g}"
-    return f"{alert['at']:<20}  ALERT  {alert['watch']}{group}: {change_text(alert)}{value}"
+    basis = basis_text(alert)
+    line = f"{alert['at']:<20}  ALERT  {about_text(alert)}: {change_text(alert)}"
+    return f"{line} ({basis})" if basis else line
 
 
 def _row_text(row: Mapping[str, Any]) -> str:
@@ -133,7 +134,7 @@ def _row_text(row: Mapping[str, Any]) -> str:
     value = value if "side" not in row else f"{row['side']} ({value})"
     if "rank" in row and row["value"] is None:
         value = f"{row['counted']:.6g} when last counted"
-    return ": ".join([*(row[name] for name in ("group", "object") if name in row), value])
+    return ": ".join([*(group_label(row[name]) for name in ("group", "object") if name in row), value])
 
 
 def _plain(text: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,12 +42,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``expression operator threshold`` with an absolute margin; the operator is one of > >= < <=."""
+    """``expression operator threshold`` with an absolute margin; the operator is one of > >= < <=.
+
+    ``text`` is what the user wrote, for alerts. It says nothing about what the comparison means.
+    """
 
     expression: Expression
     operator: str
     threshold: float
     margin: float = 0.0
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,11 @@ met, and neither is its negation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from tacit.functions.expressions import Constant, Expression
 from tacit.functions.goals import AllOf, AnyOf, Comparison, Condition
@@ -14,6 +18,7 @@ from tacit.language.algebra import binary
 from tacit.language.dialect import Margin, quoted
 from tacit.language.lowering import Lowering
 from tacit.language.rows import has_aggregate, unwrapped
+from tacit.language.written import comparison_text
 from tacit.vocabulary.errors import SentenceError
 
 __all__ = ["lower_condition"]
@@ -24,27 +29,39 @@ NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 EQUALITIES = (exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.NullSafeNEQ)
 
 
-def lower_condition(lowering: Lowering, node: exp.Expr, *, negated: bool = False, margin: float = 0.0) -> Condition:
-    """The condition over the statistics; ``negated`` when an odd number of NOTs stands before it."""
+def lower_condition(
+    lowering: Lowering,
+    node: exp.Expr,
+    tokens: Sequence[Token] = (),
+    *,
+    negated: bool = False,
+    margin: float = 0.0,
+) -> Condition:
+    """The condition over the statistics; ``negated`` when an odd number of NOTs stands before it.
+
+    ``tokens`` are those of the condition: each comparison knows its text from them.
+    """
     node = unwrapped(node)
     if isinstance(node, exp.Not):
-        return lower_condition(lowering, node.this, negated=not negated, margin=margin)
+        return lower_condition(lowering, node.this, tokens, negated=not negated, margin=margin)
     if isinstance(node, (exp.And, exp.Or)):
-        parts = [lower_condition(lowering, side, negated=negated) for side in (node.this, node.expression)]
+        parts = [lower_condition(lowering, side, tokens, negated=negated) for side in (node.this, node.expression)]
         return _joined(parts, every=isinstance(node, exp.And) != negated)
     if isinstance(node, Margin):
-        return _with_margin(lowering, node, negated)
+        return _with_margin(lowering, node, tokens, negated)
     if type(node) in OPERATORS:
         operator = NEGATED[OPERATORS[type(node)]] if negated else OPERATORS[type(node)]
-        return _comparison(lowering, node, node.this, node.expression, operator, margin)
+        found = _comparison(lowering, node, node.this, node.expression, operator, margin)
+        return replace(found, text=comparison_text(lowering.source, tokens, node, negated=negated))
     if isinstance(node, exp.Between):
+        text = comparison_text(lowering.source, tokens, node, negated=negated)
         low = _comparison(lowering, node, node.this, node.args["low"], "<" if negated else ">=", margin)
         high = _comparison(lowering, node, node.this, node.args["high"], ">" if negated else "<=", margin)
-        return _joined([low, high], every=not negated)
+        return _joined([replace(low, text=text), replace(high, text=text)], every=not negated)
     raise _not_a_comparison(lowering, node)
 
 
-def _with_margin(lowering: Lowering, node: Margin, negated: bool) -> Condition:
+def _with_margin(lowering: Lowering, node: Margin, tokens: Sequence[Token], negated: bool) -> Condition:
     inner = unwrapped(node.this)
     bare = inner
     while isinstance(bare, exp.Not):
@@ -56,7 +73,7 @@ def _with_margin(lowering: Lowering, node: Margin, negated: bool) -> Condition:
     margin = lowering.constant(node.expression, "MARGIN")
     if margin < 0:
         raise lowering.source.error(f"MARGIN {margin:g} is negative", node.expression, "a margin is 0 or more")
-    return lower_condition(lowering, inner, negated=negated, margin=margin)
+    return lower_condition(lowering, inner, tokens, negated=negated, margin=margin)
 
 
 def _joined(parts: list[Condition], *, every: bool) -> Condition:

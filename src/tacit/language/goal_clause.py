@@ -34,7 +34,8 @@ class GoalClause:
             if when is None or not is_word(when, "WHEN"):
                 place = when or source.end_of(alert.keyword)
                 raise source.error("WHEN is missing after ALERT", place, "write ALERT WHEN …")
-            self.tree = read_condition(source, alert.tokens[1:], when, margins=True)
+            self.tokens = alert.tokens[1:]
+            self.tree = read_condition(source, self.tokens, when, margins=True)
         elif track:
             self._read_track(track)
         else:
@@ -73,7 +74,7 @@ class GoalClause:
     def lower(self, lowering: Lowering) -> Goal:
         """The goal, once the aliases of SELECT are known."""
         if self.within is None:
-            return lower_condition(lowering, self.tree)
+            return lower_condition(lowering, self.tree, self.tokens)
         expression = lowering.number(self.tree)
         if isinstance(expression, Constant):
             raise self.source.error("what is tracked does not depend on the data", self.tree, "track an aggregate")

@@ -30,7 +30,7 @@ class Source:
 
     def place(self, at: Place) -> tuple[int, int]:
         """Line and column, both counted from 1."""
-        offset = self._offset(at)
+        offset = self.offset(at)
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -45,7 +45,8 @@ class Source:
     def between(self, first: Token, last: Token) -> str:
         return self.text[first.start : last.end + 1]
 
-    def _offset(self, at: Place) -> int:
+    def offset(self, at: Place) -> int:
+        """Where a token or a tree begins in the text."""
         if isinstance(at, int):
             return at
         if isinstance(at, Token):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.functions.deciding import deciding
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Track
+from tacit.functions.goals import Comparison, Track, comparisons
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
 from tacit.recording.engine import Change
 from tacit.recording.observer import rows_come_and_go
@@ -22,13 +23,18 @@ __all__ = ["Alert", "Report", "alerts_of", "iso_time"]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A change of answer. ``side``: above or below for one comparison, met or not met for several, None to track."""
+    """A change of answer. ``side``: above or below for one comparison, met or not met for several, None to track.
+
+    ``comparison`` is the one that made it, and ``value`` that of the comparison.
+    """
 
     at: str
     side: str | None
     value: float | None
     group: str | None = None
     update: int = -1
+    comparison: str | None = None
+    threshold: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -36,6 +42,8 @@ class Alert:
         if self.side is not None:
             out["side"] = self.side
         out["value"] = self.value
+        if self.comparison is not None:
+            out |= {"comparison": self.comparison, "threshold": self.threshold}
         if self.group is not None:
             out["group"] = self.group
         return out
@@ -97,20 +105,22 @@ def alerts_of(
         changes = _from_the_first_row(physical, updates, changes)
     elif not isinstance(goal, Track):
         changes = _met_from_the_start(physical, updates, changes)
-    expression = goal.expression if isinstance(goal, Comparison | Track) else physical.outputs[0][1]
+    compared = comparisons(goal)
+    expressions = [goal.expression] if isinstance(goal, Track) else [each.expression for each in compared]
     met = np.zeros(physical.groups, dtype=np.bool_)
-    said = np.full(physical.groups, np.nan)
+    said = np.full((physical.groups, len(expressions)), np.nan)
     alerts: list[Alert] = []
-    everything = value(expression, np.concatenate([change.estimates for change in changes]) * physical.scale)
+    points = np.concatenate([change.estimates for change in changes]) * physical.scale
+    everything = np.stack([value(expression, points) for expression in expressions], axis=1)
     begin = 0
     for change in changes:
         now = change.sides == MET
         values = everything[begin : begin + len(change.groups)]
         begin += len(change.groups)
+        old = said[change.groups]
+        said[change.groups] = values
         if isinstance(goal, Track):
-            old = said[change.groups]
-            changed = (values != old) & ~(np.isnan(values) & np.isnan(old))
-            said[change.groups] = values
+            changed = ((values != old) & ~(np.isnan(values) & np.isnan(old)))[:, 0]
         else:
             changed = now != met[change.groups]
             met[change.groups] = now
@@ -118,10 +128,14 @@ def alerts_of(
             continue
         at = iso_time(int(updates.time[change.update]))
         for k in np.flatnonzero(changed).tolist():
-            side = None if isinstance(goal, Track) else _side(goal, bool(now[k]))
-            number = float(values[k]) if np.isfinite(values[k]) else None
             name = None if groups is None else groups[int(change.groups[k])]
-            alerts.append(Alert(at, side, number, name, change.update))
+            if isinstance(goal, Track):
+                alerts.append(Alert(at, None, _number(values[k, 0]), name, change.update))
+                continue
+            which = deciding(goal, old[k].tolist(), values[k].tolist())
+            text, threshold = compared[which].text, compared[which].threshold
+            side, number = _side(goal, bool(now[k])), _number(values[k, which])
+            alerts.append(Alert(at, side, number, name, change.update, text, threshold))
     return alerts
 
 
@@ -193,6 +207,10 @@ def _last_of_each_update(changes: list[Change]) -> list[Change]:
             keep = ~np.isin(change.groups, after.groups)
         kept.append(Change(change.update, change.groups[keep], change.sides[keep], change.estimates[keep]))
     return kept
+
+
+def _number(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
 
 
 def _side(goal: object, met: bool) -> str:

@@ -1,31 +1,31 @@
 """From what a settlement publishes to what people are told: values and sides by key, spans of validity, alerts.
 
-An alert is a change of answer: a condition that begins or ceases to hold, a tracked value that is said anew. Its id
-follows from the watch, the pane and the group, so that an alert that is raised again after a crash has the same one.
+An alert is a condition that begins or ceases to hold; a tracked value that is said anew is a change. The id of both
+follows from the watch, the pane and the group, so that one that is raised again after a crash has the same.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from tacit.functions.deciding import deciding
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Quantile, SketchGoal, Top, Track, comparisons
 from tacit.language import sketch_guarantee
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
+from tacit.runtime.alert_documents import ALERT, CHANGE, Document, alert_id, document_of
 from tacit.runtime.store import Write
 from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
-from tacit.vocabulary.calendar import iso_time
+from tacit.vocabulary.keys import key_values
 
-__all__ = ["Said", "Teller", "ValueTeller", "alert_id", "guarantee_of", "label_of", "side_of"]
+__all__ = ["Said", "Teller", "ValueTeller", "guarantee_of", "said_of", "side_of"]
 
 _UNSAID = -1
 _TEMPLATE = ""  # the key of the group that stands, under GROUP BY EACH, for all without rows
@@ -33,10 +33,14 @@ _TEMPLATE = ""  # the key of the group that stands, under GROUP BY EACH, for all
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was last said of a group: its side (NOT_MET, MET, UNKNOWN) and its value (nan: none)."""
+    """What was last said of a group: its side (NOT_MET, MET, UNKNOWN) and its value (nan: none).
+
+    Of a condition with several comparisons also the values of all of them, from which follows which one has changed.
+    """
 
     side: int
     value: float
+    compared: tuple[float, ...] = ()
 
 
 class Teller:
@@ -45,71 +49,85 @@ class Teller:
     def __init__(self, plan: WatchPlan, shape: Shape, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
         self.plan, self.shape, self.lineage, self.pane_us = plan, shape, lineage, pane_us
         self.said = said  # by key
-        self._begin()
         self._by_member = isinstance(plan.grouping, ByMember)
         self._tracks = isinstance(plan.goal, Track)
         goal = shape.form.goal
         self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
+        self._comparisons = comparisons(goal)
+        self._condition = None if isinstance(goal, Track) else goal
         nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
         self._nothing = float(self.values(nowhere)[0])
-        self._of_nothing = Said(int(shape.monitor.answers(nowhere)[0]), self._nothing)
+        side, compared = int(shape.monitor.answers(nowhere)[0]), self._compare(nowhere)
+        self._of_nothing = Said(side, self._nothing, tuple(compared[0].tolist()))
+        self._begin(compared.shape[1])
         # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
         self.is_met_by_nothing = plan.grouping is not None and self._of_nothing.side == MET and not self._tracks
 
-    def _begin(self) -> None:
+    def _begin(self, compared: int) -> None:
         self._side = array("q")  # what was last said, by the numbers of groups
         self._value = array("d")
+        self._compared = np.empty((0, compared))  # the values of all comparisons, where there are several
 
     def values(self, estimates: FloatArray) -> FloatArray:
         """The value that the watch is about, at each estimate."""
         return np.asarray(value(self._expression, estimates * self.shape.scale))
 
+    def _compare(self, estimates: FloatArray) -> FloatArray:
+        """The values of all comparisons at each estimate, where there are several: of one it is the value itself."""
+        if len(self._comparisons) < 2:
+            return np.empty((len(estimates), 0))
+        points = estimates * self.shape.scale
+        return np.stack([value(each.expression, points) for each in self._comparisons], axis=1)
+
     def tell(
         self, answer: Answer, keys: Sequence[str], there_from: Mapping[int, int] | None = None
-    ) -> tuple[dict[str, tuple[int, Said]], list[dict[str, Any]]]:
-        """What changed with this answer, by key, from which pane on, and the alerts that this makes.
+    ) -> tuple[dict[str, tuple[int, Said]], list[Document]]:
+        """What changed with this answer, by key, from which pane on, and the alerts and changes that this makes.
 
         ``there_from``: the pane from which each group is there; before it nothing is said of it. Under GROUP BY EACH
         that is of one of which nothing else can be said than of the first group, which stands for all without rows.
         """
-        values = self.values(answer.estimates) if len(answer.sides) else np.empty(0)
+        some = len(answer.sides) > 0
+        values = self.values(answer.estimates) if some else np.empty(0)
+        compared = self._compare(answer.estimates) if some else np.empty((0, len(self._of_nothing.compared)))
         tracks = self._tracks
         changed: dict[str, tuple[int, Said]] = {}
         first = answer.pane if answer.first is None else answer.first
-        alerts: list[dict[str, Any]] = []
-        for number in self._news(answer.sides, values, keys):
+        alerts: list[Document] = []
+        for number in self._news(answer.sides, values, compared, keys):
             key, side, current = keys[number], int(answer.sides[number]), float(values[number])
             before = self.said.get(key)
             pane = first
             if self._by_member and number == 0:
-                self._tell_template(first, Said(side, current), changed)
+                self._tell_template(first, Said(side, current, tuple(compared[0].tolist())), changed)
                 continue
             differs = self._by_member and (side != answer.sides[0] or not _same(current, float(values[0])))
             if before is None and there_from is not None and not differs:
                 pane = max(first, there_from.get(number, answer.pane + 1))
                 if pane > answer.pane:
                     continue
-            now = Said(side, current)
-            self._side[number], self._value[number] = side, current
+            now = Said(side, current, tuple(compared[number].tolist()))
+            self._side[number], self._value[number], self._compared[number] = side, current, compared[number]
             changed[key] = pane, now
             met_before = before is not None and before.side == MET
             value_before = self._nothing if before is None else before.value
             if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
-                alerts.append(self._alert(pane, key, now if before is not None else self._first_said(now, changed)))
+                told = now if before is not None else self._first_said(now, changed)
+                alerts.append(self._alert(answer, pane, key, told, self._of_nothing if before is None else before))
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
 
     def writes(self, changed: Mapping[str, tuple[int, Said]]) -> list[Write]:
         """What is to be stored of what ``tell`` has changed."""
-        sql = "INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?)"
+        sql = "INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?, ?)"
         return [
-            (sql, (self.lineage, pane, key, said.side, said.value if np.isfinite(said.value) else None))
+            (sql, (self.lineage, pane, key, said.side, _number(said.value), _stored(said.compared)))
             for key, (pane, said) in changed.items()
         ]
 
     def _tell_template(self, pane: int, now: Said, changed: dict[str, tuple[int, Said]]) -> None:
         """Of what all groups are without rows, it is remembered where a condition came to be met or ceased to be."""
-        self._side[0], self._value[0] = now.side, now.value
+        self._side[0], self._value[0], self._compared[0] = now.side, now.value, now.compared
         if (self.said.get(_TEMPLATE, self._of_nothing).side == MET) != (now.side == MET):
             changed[_TEMPLATE] = pane, now
 
@@ -119,27 +137,45 @@ class Teller:
         same = self._by_member and not self._tracks and before.side == now.side == MET
         return before if same and _TEMPLATE not in changed else now
 
-    def _news(self, sides: IntArray, values: FloatArray, keys: Sequence[str]) -> list[int]:
+    def _news(self, sides: IntArray, values: FloatArray, compared: FloatArray, keys: Sequence[str]) -> list[int]:
         """The groups of which something else was said last, or nothing; there may be very many, and mostly none is."""
-        for number in range(len(self._side), len(sides)):
+        known = len(self._side)
+        if len(sides) > known:
+            more = np.full((len(sides) - known, compared.shape[1]), np.nan)
+            self._compared = np.concatenate([self._compared, more])
+        for number in range(known, len(sides)):
             before = self.said.get(keys[number])
             self._side.append(_UNSAID if before is None else before.side)
             self._value.append(np.nan if before is None else before.value)
+            if before is not None and before.compared:
+                self._compared[number] = before.compared
         said, worth = np.frombuffer(self._side, dtype=np.int64), np.frombuffer(self._value)
         same = (said == sides) & ((worth == values) | (np.isnan(worth) & np.isnan(values)))
+        if compared.shape[1]:
+            alike = (self._compared == compared) | (np.isnan(self._compared) & np.isnan(compared))
+            same &= alike.all(axis=1)
         return np.flatnonzero(~same).tolist()
 
-    def _alert(self, pane: int, key: str, now: Said) -> dict[str, Any]:
-        tracks = self._tracks
-        return {
-            "id": alert_id(self.lineage, self.plan.name, pane, key),
-            "watch": self.plan.name,
-            "at": iso_time((pane + 1) * self.pane_us),
-            "pane": pane,
-            "side": None if tracks else side_of(self.plan, now.side),
-            "value": now.value if np.isfinite(now.value) else None,
-            "group": None if self.plan.grouping is None else label_of(key),
-        }
+    def _alert(self, answer: Answer, pane: int, key: str, now: Said, before: Said) -> Document:
+        """The document of what is said now; ``before`` is what was said when the condition was last looked at."""
+        number, comparison, threshold = now.value, None, None
+        if self._condition is not None:
+            at = deciding(self._condition, before.compared, now.compared) if now.compared else 0
+            number = now.compared[at] if now.compared else now.value
+            comparison, threshold = self._comparisons[at].text, self._comparisons[at].threshold
+        return document_of(
+            answer,
+            kind=CHANGE if self._tracks else ALERT,
+            id=alert_id(self.lineage, self.plan.name, pane, key),
+            watch=self.plan.name,
+            pane=pane,
+            pane_us=self.pane_us,
+            group=None if self.plan.grouping is None else key_values(key),
+            side=None if self._tracks else side_of(self.plan, now.side),
+            value=_number(number),
+            threshold=threshold,
+            comparison=comparison,
+        )
 
 
 class ValueTeller(Teller):
@@ -147,34 +183,34 @@ class ValueTeller(Teller):
 
     def __init__(self, plan: WatchPlan, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
         self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
-        self._begin()
+        self._begin(0)
         self._by_member, self._tracks, self.is_met_by_nothing = False, True, False
         self._nothing = np.nan if isinstance(plan.goal, Quantile) else 0.0
         self._of_nothing = Said(MET, self._nothing)
+        self._comparisons, self._condition = [], None
 
     def values(self, estimates: FloatArray) -> FloatArray:
         """The value itself."""
         return np.asarray(estimates[:, 0])
 
 
-def alert_id(lineage: int, watch: str, pane: int, key: str) -> str:
-    """The same for the same alert, however often it is raised."""
-    return hashlib.sha256(json.dumps([lineage, watch, pane, key]).encode()).hexdigest()[:24]
+def said_of(side: int, value: float | None, compared: str | None) -> Said:
+    """What was said, as it is stored (``Teller.writes``)."""
+    values = () if compared is None else tuple(np.nan if each is None else each for each in json.loads(compared))
+    return Said(side, np.nan if value is None else value, values)
+
+
+def _stored(compared: Sequence[float]) -> str | None:
+    return json.dumps([_number(each) for each in compared]) if compared else None
+
+
+def _number(number: float) -> float | None:
+    """A value as JSON has it: one that is none is null."""
+    return float(number) if np.isfinite(number) else None
 
 
 def _same(a: float, b: float) -> bool:
     return a == b or (np.isnan(a) and np.isnan(b))
-
-
-def label_of(key: str) -> str:
-    """A group's key as people read it.
-
-    >>> label_of('["north","4"]'), label_of('[null]'), label_of('plain')
-    ('north, 4', 'NULL', 'plain')
-    """
-    if not key.startswith("["):
-        return key
-    return ", ".join("NULL" if part is None else str(part) for part in json.loads(key))
 
 
 def side_of(plan: WatchPlan, side: int) -> str:

@@ -33,6 +33,7 @@ from tacit.language.statements import parse_statements, statement_lines
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.alert_counts import AlertCounts
+from tacit.runtime.alert_documents import Document, named
 from tacit.runtime.guarded import Addressed, fail, spoken, writes_of
 from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.known_sites import KnownSites
@@ -87,7 +88,7 @@ class Coordinator:
         self._lineages: dict[int, int] = {}  # of numbers that were let go while their watch goes on
         self._last_number = 0
         self._writes: list[Write] = []
-        self._alerts: list[dict[str, Any]] = []  # of watches that were let go
+        self._alerts: list[Document] = []  # of watches that were let go
         self._untold: list[Addressed] = []  # what somebody must hear though what brought it failed
         self._start, self._life = store.next_start(), store.life
         self._restore(now)
@@ -215,14 +216,17 @@ class Coordinator:
         """Forget answers, alerts and dropped watches that are older than this; each group's newest answer stays."""
         return pruning(self._running(), self.wall(), keep_s)
 
-    def take(self) -> tuple[list[Write], list[dict[str, Any]]]:
-        """What must be stored before anything is sent, and the alerts among it."""
+    def take(self, now: float) -> tuple[list[Write], list[Document]]:
+        """What must be stored before anything is sent, and the alerts and changes among it, with the sites' names."""
         writes, self._writes = [*self.sites.take_writes(), *self._writes], []
         alerts, self._alerts = self._alerts, []
         for watch in self.watches.values():
             writes += writes_of(watch)
             alerts += watch.take_alerts()
-        return writes, alerts
+        if not alerts:
+            return writes, []
+        names = {number: site.name for number, site in self.sites.items()}
+        return writes, [named(alert, names, self.wall() - now) for alert in alerts]
 
     # Questions
 

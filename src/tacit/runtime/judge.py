@@ -20,12 +20,13 @@ from tacit.functions.truth import TOLERANCE, may_say_met, may_say_not_met, track
 from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of, zone_kind
-from tacit.runtime.answers import label_of, side_of
+from tacit.runtime.answers import side_of
 from tacit.runtime.rank_judge import PublishedLists, true_lists
 from tacit.runtime.sketch_judge import published_of
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET, NOT_MET
+from tacit.vocabulary.keys import group_label, key_label
 from tacit.wire.control import Measure
 
 __all__ = ["Judge", "Verdict"]
@@ -115,8 +116,8 @@ class Judge:
         documents = store.all("SELECT document FROM alerts WHERE watch = ? ORDER BY seq", (plan.name,))
         alerts = [json.loads(document) for (document,) in documents]
         grouped = plan.grouping is not None
-        told = {(each["pane"], each["group"] if grouped else "", each["side"]) for each in alerts}
-        named = [(pane, label_of(key) if grouped else "", side_of(plan, MET if met else NOT_MET))
+        told = {(each["pane"], group_label(each["group"]) if grouped else "", each["side"]) for each in alerts}
+        named = [(pane, key_label(key) if grouped else "", side_of(plan, MET if met else NOT_MET))
                  for pane, key, met in crossings]  # fmt: skip
         return Verdict(plan.name, judged, tuple(wrong), len(crossings), len(alerts), tuple(_untold(named, told)))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -31,7 +32,7 @@ from tacit.runtime.spans import Spans
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack
 from tacit.runtime.tuning import Tuning
-from tacit.vocabulary import Answer, IntArray, ProtocolError, State
+from tacit.vocabulary import Answer, IntArray, Missing, ProtocolError, State
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
 from tacit.wire.frames import key_runs
 
@@ -379,6 +380,8 @@ class KeptWatch:
         assert self.teller is not None
         self.answered, self.news = answer, True
         first = answer.pane if answer.first is None else answer.first
+        state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
+        answer = replace(answer, state=state, missing=answer.missing or self._missing(answer))
         if isinstance(self.teller, RankTeller):
             writes, alerts = self.teller.tell(answer)
             self._writes += writes
@@ -386,8 +389,14 @@ class KeptWatch:
             changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
             self._writes += self.teller.writes(changed)
         self.alerts += alerts
-        state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
         self._writes.append(self._spans.write(answer, state))
+
+    def _missing(self, answer: Answer) -> tuple[Missing, ...]:
+        """The sites that the answer goes on without, and since when nothing was heard of each."""
+        settlement = self.settlement
+        if settlement is None:
+            return ()
+        return tuple(Missing(site, settlement.heard(site), "silent") for site in answer.stale)
 
     def resume(self, row: Mapping[str, Any], books: StoredBooks, now: float) -> None:
         """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""

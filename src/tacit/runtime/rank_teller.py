@@ -1,7 +1,8 @@
 """From what a ranking's settlement publishes to what people are told: the lists, and who entered and who left.
 
-Where scores are promised (RANKED WITHIN), another order is told, too. The id of an alert follows from the watch, the
-pane and the list, so that one that is raised again after a crash has the same.
+A member that enters or leaves is an alert. Where scores are promised (RANKED WITHIN), another order is told too, as a
+change. The id of both follows from the watch, the pane and the list, so that one that is raised again after a crash has
+the same.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from typing import Any
 from tacit.functions.expressions import Variable
 from tacit.functions.goals import Frequent, Top
 from tacit.language.plan import WatchPlan
-from tacit.runtime.answers import alert_id
+from tacit.runtime.alert_documents import ALERT, CHANGE, Document, alert_id, document_of
 from tacit.runtime.store import Write
 from tacit.vocabulary import Answer
-from tacit.vocabulary.calendar import iso_time
-from tacit.vocabulary.keys import key_label
+from tacit.vocabulary.keys import key_values
 
 __all__ = ["Lists", "RankTeller", "list_rows"]
 
@@ -39,14 +39,14 @@ class RankTeller:
         self._estimates = self.goal.using == "topico"
         self._last: object = None  # the lists of the last answer: of panes in a row they mostly are the same ones
 
-    def tell(self, answer: Answer) -> tuple[list[Write], list[dict[str, Any]]]:
-        """What is to be stored, and the alerts."""
+    def tell(self, answer: Answer) -> tuple[list[Write], list[Document]]:
+        """What is to be stored, and the alerts and changes."""
         if answer.lists is None or answer.lists is self._last:
             return [], []
         self._last = answer.lists
         pane = answer.pane if answer.first is None else answer.first
         writes: list[Write] = []
-        alerts: list[dict[str, Any]] = []
+        alerts: list[Document] = []
         for name in sorted({*self.said, *answer.lists}):
             before, now = self.said.get(name, {}), self._shown(answer.lists.get(name, {}))
             if list(before.items()) == list(now.items()):
@@ -61,26 +61,28 @@ class RankTeller:
                 told = (self.lineage, pane, name, json.dumps(list(now.items())))
                 writes.append(("INSERT OR REPLACE INTO rankings VALUES (?, ?, ?, ?)", told))
             if another or (moved and promised):
-                alerts.append(self._alert(pane, name, before, now))
+                alerts.append(self._alert(answer, pane, name, before, now))
         return writes, alerts
 
     def _shown(self, members: Mapping[str, float]) -> dict[str, float]:
         """The smallest are ranked with the sign changed."""
         return {key: score if self.goal.largest else 0.0 - score for key, score in members.items()}
 
-    def _alert(self, pane: int, name: str, before: Mapping[str, float], now: Mapping[str, float]) -> dict[str, Any]:
-        return {
-            "id": alert_id(self.lineage, self.plan.name, pane, name),
-            "watch": self.plan.name,
-            "at": iso_time((pane + 1) * self.pane_us),
-            "pane": pane,
-            "side": None,
-            "value": None,
-            "group": key_label(name) if self.goal.per else None,
-            "entered": [key_label(key) for key in now if key not in before],
-            "left": [key_label(key) for key in before if key not in now],
-            "ranking": [[key_label(key), score] for key, score in now.items()],
-        }
+    def _alert(
+        self, answer: Answer, pane: int, name: str, before: Mapping[str, float], now: Mapping[str, float]
+    ) -> Document:
+        return document_of(
+            answer,
+            kind=ALERT if set(before) != set(now) else CHANGE,
+            id=alert_id(self.lineage, self.plan.name, pane, name),
+            watch=self.plan.name,
+            pane=pane,
+            pane_us=self.pane_us,
+            group=key_values(name) if self.goal.per else None,
+            entered=[key_values(key) for key in now if key not in before],
+            left=[key_values(key) for key in before if key not in now],
+            ranking=[[key_values(key), score] for key, score in now.items()],
+        )
 
 
 def list_rows(plan: WatchPlan, said: Lists, most: int) -> list[dict[str, Any]]:
@@ -93,11 +95,11 @@ def list_rows(plan: WatchPlan, said: Lists, most: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, members in sorted(said.items()):
         for rank, (key, score) in enumerate(members.items(), 1):
-            row: dict[str, Any] = {"rank": rank, "object": key_label(key), "value": score, "counted": score}
+            row: dict[str, Any] = {"rank": rank, "object": key_values(key), "value": score, "counted": score}
             if goal.ranked is None and goal.using != "topico":
                 row["value"] = None
             if goal.per:
-                row["group"] = key_label(name)
+                row["group"] = key_values(name)
             rows.append(row)
             if len(rows) >= most:
                 return rows

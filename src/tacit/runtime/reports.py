@@ -17,11 +17,12 @@ from tacit.protocols.gauges.sounder import Sounder
 from tacit.protocols.rounds import Exchange
 from tacit.protocols.threshold import Balancer
 from tacit.protocols.topk.ranker import Ranker
-from tacit.runtime.answers import guarantee_of, label_of, side_of
+from tacit.runtime.answers import guarantee_of, side_of
 from tacit.runtime.rank_teller import list_rows
 from tacit.runtime.starting import missing_sites
 from tacit.runtime.store import Store
 from tacit.vocabulary.calendar import iso_time
+from tacit.vocabulary.keys import key_values
 from tacit.wire.kinds import HEARTBEATS
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
             row["side"] = side_of(watch.plan, said.side)
             row["met"] = said.side == 1
         if watch.plan.grouping is not None:
-            row["group"] = label_of(key)
+            row["group"] = key_values(key)
         rows.append(row)
     return rows
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.functions.goals import Frequent, Top
 from tacit.language.sentence import parse_watch
-from tacit.runtime.answers import Said
+from tacit.runtime.answers import Said, said_of
 from tacit.runtime.guarded import fail
 from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.rank_teller import Lists
@@ -42,8 +42,8 @@ def restored(store: Store, row: dict[str, Any], tuning: Tuning, start: int, now:
 
 
 def _values(store: Store, lineage: int) -> dict[str, Said]:
-    rows = store.all("SELECT key, side, value FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
-    return {key: Said(side, float("nan") if value is None else value) for key, side, value in rows}
+    rows = store.all("SELECT key, side, value, compared FROM changes WHERE lineage = ? ORDER BY pane", (lineage,))
+    return {key: said_of(*said) for key, *said in rows}
 
 
 def _lists(store: Store, lineage: int) -> Lists:

@@ -230,7 +230,7 @@ class Service:
                 self._committed.notify_all()
 
     def _taken(self) -> tuple[list[Write], int]:
-        writes, alerts = self.coordinator.take()
+        writes, alerts = self.coordinator.take(time.monotonic())
         raised = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         for alert in alerts:
             document = _json({**alert, "raised": raised})

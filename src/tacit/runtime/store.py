@@ -23,7 +23,7 @@ from tacit.vocabulary.arrays import AnyArray
 
 __all__ = ["Store", "Write", "pack", "unpack"]
 
-FORMAT = 3
+FORMAT = 4
 
 Write = tuple[str, tuple[Any, ...]]
 """One SQL statement with its values."""
@@ -48,7 +48,8 @@ CREATE TABLE IF NOT EXISTS spans (
     watch INTEGER, first INTEGER, last INTEGER, state TEXT NOT NULL, stale TEXT NOT NULL, roster TEXT NOT NULL,
     PRIMARY KEY (watch, first)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
-    lineage INTEGER, pane INTEGER, key TEXT, side INTEGER, value REAL, PRIMARY KEY (lineage, pane, key))
+    lineage INTEGER, pane INTEGER, key TEXT, side INTEGER, value REAL, compared TEXT,
+    PRIMARY KEY (lineage, pane, key))
     WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS rankings (
     lineage INTEGER, pane INTEGER, list TEXT, members TEXT NOT NULL, PRIMARY KEY (lineage, list, pane)) WITHOUT ROWID;

@@ -1,6 +1,6 @@
 """Words every room shares: ids, panes, answers, the error tree."""
 
-from tacit.vocabulary.answers import Answer, State
+from tacit.vocabulary.answers import Answer, Missing, State
 from tacit.vocabulary.arrays import BoolArray, ByteArray, FloatArray, IntArray, WordArray
 from tacit.vocabulary.errors import (
     DataError,
@@ -26,6 +26,7 @@ __all__ = [
     "LineageMismatch",
     "MachineError",
     "MergeError",
+    "Missing",
     "OptionError",
     "ProtocolError",
     "SentenceError",

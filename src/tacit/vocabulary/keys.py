@@ -6,9 +6,15 @@ Order: numbers by size, before texts; that is how ties between groups are broken
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from math import isfinite
 
-__all__ = ["key_label", "key_order", "split_key"]
+__all__ = ["Value", "group_label", "key_label", "key_order", "key_values", "split_key"]
+
+Value = str | int | float | bool | None
+"""One value of a group's key, as JSON has it."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -22,12 +28,36 @@ def key_order(key: str) -> tuple[tuple[int, float, str], ...]:
 
 
 def key_label(key: str) -> str:
-    """The key as people read it.
+    """The key as people read it; different keys have different labels.
 
-    >>> key_label('["north", "a"]'), key_label('[null]')
-    ('north, a', 'NULL')
+    >>> key_label('["north", "a"]'), key_label('[null]'), key_label('["NULL"]'), key_label('["a, b"]')
+    ('north, a', 'NULL', "'NULL'", "'a, b'")
     """
-    return ", ".join("NULL" if part is None else str(part) for part in _parts(key))
+    return group_label(_parts(key))
+
+
+def group_label(group: Iterable[Value]) -> str:
+    """A group, given by its values, as people read it. A text stands in quotes where it could be taken for another.
+
+    >>> group_label(["north", 4, True, None]), group_label(["it's", " "])
+    ('north, 4, true, NULL', "it's, ' '")
+    """
+    return ", ".join(map(_value_label, group))
+
+
+def key_values(key: str, kinds: Sequence[str] = ()) -> list[Value]:
+    """The values of a key, as JSON has them.
+
+    ``kinds`` says what each is: "number", "boolean", "time" or "text"; what is not said is a text. A number that JSON's
+    readers could not tell from its neighbours stays a text.
+
+    >>> key_values('["4", "true", null, "2026-03-01 12:00:00"]', ("number", "boolean", "text", "time"))
+    [4, True, None, '2026-03-01T12:00:00Z']
+    >>> key_values('["4", "1.50", "NaN"]', ("text", "number", "number"))
+    ['4', 1.5, 'NaN']
+    """
+    parts = _parts(key)
+    return [_typed(part, kinds[at] if at < len(kinds) else "text") for at, part in enumerate(parts)]
 
 
 def split_key(key: str, last: int) -> tuple[str, str]:
@@ -44,6 +74,42 @@ def split_key(key: str, last: int) -> tuple[str, str]:
 
 def _text(parts: list[str | None]) -> str:
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
+def _value_label(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return str(value)
+    plain = value == value.strip() and value.isprintable() and value and value != "NULL"
+    if plain and "," not in value and not value.startswith("'"):
+        return value
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _typed(part: str | None, kind: str) -> Value:
+    if part is None:
+        return None
+    if kind == "boolean" and part in ("true", "false"):
+        return part == "true"
+    if kind == "time":
+        return part.replace(" ", "T", 1) + "Z"
+    return _number(part) if kind == "number" else part
+
+
+def _number(part: str) -> Value:
+    try:
+        exact = Decimal(part)
+    except InvalidOperation:
+        return part
+    if not exact.is_finite():
+        return part
+    if exact == exact.to_integral_value() and "." not in part and "E" not in part.upper():
+        return int(exact)
+    near = float(part)
+    return near if isfinite(near) and Decimal(repr(near)) == exact else part
 
 
 def _parts(key: str) -> list[str | None]:

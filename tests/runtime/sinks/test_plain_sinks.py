@@ -28,10 +28,10 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_a_log_line_says_what_happened(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="tacit.alerts"):
-        asyncio.run(LogSink(level="info").deliver([alert(1), alert(2, side=None, value=None, group="north")]))
+        asyncio.run(LogSink(level="info").deliver([alert(1), alert(2, side=None, value=None, group=["north", None])]))
     assert [record.getMessage() for record in caplog.records] == [
-        "hot is met at 1970-01-01T00:00:01Z: 1.5 [hot/1]",
-        "hot of north has changed at 1970-01-01T00:00:02Z [hot/2]",
+        "hot at 1970-01-01T00:00:01Z: met: 1.5 [hot/1]",
+        "hot [north, NULL] at 1970-01-01T00:00:02Z: new value [hot/2]",
     ]
     assert caplog.records[0].alert == alert(1)  # type: ignore[attr-defined]
 
@@ -39,9 +39,9 @@ def test_a_log_line_says_what_happened(caplog: pytest.LogCaptureFixture) -> None
 def test_a_file_gets_a_line_per_alert(tmp_path: Path) -> None:
     path = tmp_path / "made" / "alerts.jsonl"
     sink = FileSink(path)
-    asyncio.run(sink.deliver([alert(1, group="zwölf\n"), alert(2, value=None)]))
+    asyncio.run(sink.deliver([alert(1, group=["zwölf\n"]), alert(2, value=None)]))
     asyncio.run(sink.deliver([alert(3)]))
-    assert lines(path) == [alert(1, group="zwölf\n"), alert(2, value=None), alert(3)]
+    assert lines(path) == [alert(1, group=["zwölf\n"]), alert(2, value=None), alert(3)]
 
 
 @pytest.mark.parametrize("torn", ['{"id": "hot/2", "wat', "x" * 200_000, '{"id": "zw\u00f6'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tacit.runtime.sinks.sink import AlertDocument
-from tacit.vocabulary.alerts import change_text
+from tacit.vocabulary.alerts import about_text, basis_text, change_text
 
 __all__ = ["alert_text", "as_line"]
 
@@ -18,12 +18,10 @@ def as_line(alert: AlertDocument) -> bytes:
 def alert_text(alert: AlertDocument) -> str:
     """The alert as a sentence.
 
-    >>> alert_text({"id": "w/1", "watch": "w", "at": "1970-01-01T00:00:10Z", "side": "met", "value": 0.5})
-    'w is met at 1970-01-01T00:00:10Z: 0.5 [w/1]'
+    >>> alert_text({"id": "w/1", "watch": "w", "at": "1970-01-01T00:00:10Z", "side": "above", "value": 0.5,
+    ...     "comparison": "mean > 0.4", "group": ["north"], "state": "valid"})
+    'w [north] at 1970-01-01T00:00:10Z: above: mean > 0.4 at 0.5 [w/1]'
     """
-    group = "" if alert.get("group") is None else f" of {alert['group']}"
-    if "entered" in alert:
-        return f"{alert['watch']}{group} at {alert['at']}: {change_text(alert)} [{alert['id']}]"
-    changed = "has changed" if alert.get("side") is None else f"is {alert['side']}"
-    value = "" if alert.get("value") is None else f": {alert['value']:.6g}"
-    return f"{alert['watch']}{group} {changed} at {alert['at']}{value} [{alert['id']}]"
+    basis = basis_text(alert)
+    what = f"{change_text(alert)} ({basis})" if basis else change_text(alert)
+    return f"{about_text(alert)} at {alert['at']}: {what} [{alert['id']}]"

@@ -1,0 +1,79 @@
+"""The document of an alert, or of a change, as every sink, ``follow`` and the store have it (docs/CONFIGURATION.md).
+
+An *alert* is a condition that begins or ceases to hold, or a member that enters or leaves a list. A *change* is a new
+value of a watch that tracks, or another order of a ranking. Sites stand in a document by their numbers until the
+coordinator has put in their names (``named``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.vocabulary import Answer
+from tacit.vocabulary.calendar import iso_time
+from tacit.vocabulary.keys import Value
+
+__all__ = ["ALERT", "CHANGE", "Document", "alert_id", "document_of", "named"]
+
+Document = dict[str, Any]
+
+ALERT, CHANGE = "alert", "change"
+
+
+def alert_id(lineage: int, watch: str, pane: int, key: str) -> str:
+    """The same for the same alert, however often it is raised."""
+    return hashlib.sha256(json.dumps([lineage, watch, pane, key]).encode()).hexdigest()[:24]
+
+
+def document_of(
+    answer: Answer,
+    *,
+    kind: str,
+    id: str,
+    watch: str,
+    pane: int,
+    pane_us: int,
+    group: Sequence[Value] | None,
+    side: str | None = None,
+    value: float | None = None,
+    threshold: float | None = None,
+    comparison: str | None = None,
+    **more: Any,
+) -> Document:
+    """What is told of an answer at a pane; sites are still numbers."""
+    return {
+        "id": id,
+        "kind": kind,
+        "watch": watch,
+        "at": iso_time((pane + 1) * pane_us),
+        "pane": pane,
+        "side": side,
+        "value": value,
+        "threshold": threshold,
+        "comparison": comparison,
+        "group": group,
+        "state": answer.state.value,
+        "sites": list(answer.roster),
+        "missing": [{"site": each.site, "since": each.since, "reason": each.reason} for each in answer.missing],
+        "late": answer.late,
+        **more,
+    }
+
+
+def named(document: Document, names: Mapping[int, str], clock_at_zero: float) -> Document:
+    """The document with the names of its sites, and with times of the calendar.
+
+    ``clock_at_zero`` is the time of the calendar, in seconds, at which the coordinator's own clock was 0.
+    """
+    missing = [
+        {**each, "site": names[each["site"]], "since": iso_time(round((clock_at_zero + each["since"]) * 1e3) * 1_000)}
+        for each in document["missing"]
+    ]
+    return {
+        **document,
+        "sites": sorted(names[number] for number in document["sites"]),
+        "missing": sorted(missing, key=lambda each: str(each["site"])),
+    }

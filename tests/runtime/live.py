@@ -113,6 +113,8 @@ def batches_of(recording: Recording, site: int, cuts: Sequence[int], end_us: int
 class Live:
     """``pump`` carries everything that is to be carried; ``batch`` hands a site rows; crashes are methods."""
 
+    tuning = Tuning(gather=1e9, backlog=1 << 40)
+
     def __init__(
         self,
         folder: Path,
@@ -147,9 +149,8 @@ class Live:
 
     def start_coordinator(self) -> None:
         self.store = Store(self.folder / "coordinator")
-        tuning = Tuning(gather=1e9, backlog=1 << 40)
         self.coordinator = Coordinator(
-            self.store, now=self.now, expected=self.names, protocol=self.protocol, tuning=tuning, wall=lambda: 0.0
+            self.store, now=self.now, expected=self.names, protocol=self.protocol, tuning=self.tuning, wall=lambda: 0.0
         )
 
     def crash_coordinator(self) -> None:
@@ -160,7 +161,7 @@ class Live:
             agent.link_down()
         self.numbers.clear()
         self.start_coordinator()
-        for name in self.agents:
+        for name in self.running():
             self.link(name)
 
     def start_site(self, name: str) -> None:
@@ -178,14 +179,16 @@ class Live:
 
     def crash_site(self, name: str) -> None:
         self.agents.pop(name).store.close()
-        self.to_coordinator = [(who, frame) for who, frame in self.to_coordinator if who != name]
-        if name in self.numbers:
-            self.coordinator.close(self.numbers.pop(name), self.now)
+        self.close_link(name)
         self.start_site(name)
 
     def cut(self, name: str) -> None:
         """A site's link breaks: what is on its way is lost, until it is linked again."""
         self.agents[name].link_down()
+        self.close_link(name)
+
+    def close_link(self, name: str) -> None:
+        """The coordinator loses a link, and what was on its way."""
         self.to_coordinator = [(who, frame) for who, frame in self.to_coordinator if who != name]
         if name in self.numbers:
             self.coordinator.close(self.numbers.pop(name), self.now)
@@ -194,13 +197,21 @@ class Live:
         (data,) = decode_frame(self.agents[name].opening())
         opening = open_envelope(data)[2]
         assert isinstance(opening, Opening)
+        self.say(self.open_link(name, opening))
+
+    def open_link(self, name: str, opening: Opening) -> list[Addressed]:
+        """The coordinator has a link to a site: what it says to that."""
         number, out = self.coordinator.open(name, opening, self.now)
         self.numbers[name] = number
-        self.say(out)
+        return out
+
+    def running(self) -> list[str]:
+        """The sites whose processes run."""
+        return list(self.agents)
 
     def link_all(self, but: Container[str] = ()) -> None:
         """Link every site that has no link."""
-        for name in [name for name in self.names if name in self.agents and name not in (*self.numbers, *but)]:
+        for name in [name for name in self.names if name in self.running() and name not in (*self.numbers, *but)]:
             self.link(name)
 
     def ask(self, text: str) -> list[dict]:

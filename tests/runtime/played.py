@@ -9,12 +9,12 @@ import numpy as np
 
 from tacit.protocols.messages import Message
 from tacit.protocols.site import Site
-from tacit.runtime.coordinator import Addressed, Coordinator
+from tacit.runtime.coordinator import Addressed
 from tacit.runtime.kept_watch import KeptWatch, Tuning
-from tacit.runtime.store import Store
 from tacit.vocabulary.answers import MET
 from tacit.wire.codec import VERSION
 from tacit.wire.control import Counts, Offer, Opening, Sample, TableOffer
+from tests.runtime.live import Live
 
 __all__ = ["BEGIN", "Played"]
 
@@ -23,17 +23,15 @@ WATCH = "CREATE WATCH hot AS SELECT SUM(temp) AS s FROM air WINDOW LAST 10 SECON
 COLUMNS = (("ts", "timestamp"), ("temp", "double"))
 
 
-class Played:
+class Played(Live):
     """One watch, ``SUM(temp) > 100``. A step is a second in which sites close a pane."""
 
+    tuning = Tuning()
+
     def __init__(self, folder: Path, names: str, *, protocol: str = "coordinator") -> None:
-        self.folder, self.names, self.protocol = folder, names, protocol
-        self.now = 0.0
-        self.alerts: list[tuple[int, str, float]] = []
+        super().__init__(folder, tuple(names), "air", dict(COLUMNS), protocol=protocol)
         self.sites: dict[int, Site] = {}
-        self.start()
         self.coordinator.ask(WATCH, 0.0)
-        self.link_all()
         rows = Sample(np.array([1]), np.ones((1, 1)), np.zeros(0), np.zeros((1, 0)))
         for site in range(len(names)):
             self.coordinator.receive(site, 1, Offer(site, BEGIN + 1, BEGIN + 2, "", rows), 0.1)
@@ -53,55 +51,44 @@ class Played:
         assert watch.answered is not None
         return watch.answered.pane, watch.state.value, watch.said[""].side == MET
 
-    def start(self) -> None:
-        """The coordinator's process."""
-        self.store = Store(self.folder)
-        self.coordinator = Coordinator(
-            self.store, now=self.now, expected=list(self.names), protocol=self.protocol, tuning=Tuning()
-        )
+    @property
+    def raised(self) -> list[tuple[int, str, float]]:
+        """The pane, side and value of every alert."""
+        return [(each["pane"], each["side"], each["value"]) for each in self.alerts]
 
-    def crash(self) -> None:
-        """What was not committed is gone; whoever is there links up again."""
-        self.store.close()
-        self.start()
-        self.link_all()
+    def running(self) -> list[str]:
+        return list(self.names)
 
-    def link_all(self) -> None:
-        for name in self.names:
-            self.link(name)
+    def start_site(self, name: str) -> None:
+        self.link(name)
 
     def link(self, name: str) -> None:
-        offer = (TableOffer("air", COLUMNS),)
-        self.coordinator.open(name, Opening(VERSION, "test", name, name, offer), self.now)
+        """What the coordinator says to it is not carried."""
+        self.open_link(name, Opening(VERSION, "test", name, name, (TableOffer("air", COLUMNS),)))
 
     def make_sites(self) -> None:
         """Machines for the watch under its present number, at every site that is linked up."""
         watch = self.watch
         assert watch.shape is not None
         for name in self.names:
-            site = self._number(name)
+            site = self.numbers[name]
             machine = self.sites[site] = Site(site, watch.shape.monitor, 1, begin=watch.begin or 0)
             self.coordinator.receive(site, watch.number, Counts(0, 0, 0, BEGIN), self.now)
-            self.pump(self.coordinator.receive(site, watch.number, machine.hello(), self.now))
+            self.carry(self.coordinator.receive(site, watch.number, machine.hello(), self.now))
 
     def lose(self, name: str) -> Site:
         """A site is cut off."""
-        self.names = self.names.replace(name, "")
-        site = self._number(name)
-        self.coordinator.close(site, self.now)
+        self.names = tuple(each for each in self.names if each != name)
+        site = self.numbers[name]
+        self.close_link(name)
         return self.sites.pop(site)
 
-    def _number(self, name: str) -> int:
-        site = self.coordinator.sites.named(name)
-        assert site is not None
-        return site.number
+    def come_back(self, name: str) -> None:
+        """A site that was cut off is linked again; its machine is to be made."""
+        self.names = (*self.names, name)
+        self.link(name)
 
-    def commit(self) -> None:
-        writes, alerts = self.coordinator.take(self.now)
-        self.store.commit(writes)
-        self.alerts += [(each["pane"], each["side"], each["value"]) for each in alerts]
-
-    def pump(self, out: Iterable[Addressed]) -> None:
+    def carry(self, out: Iterable[Addressed]) -> None:
         """Carry messages to and fro until nothing is left to say."""
         todo, number = list(out), self.watch.number
         while todo:
@@ -127,8 +114,8 @@ class Played:
     def step(self, pane: int, values: Mapping[int, float]) -> None:
         self.now += 1.0
         self.close(pane, values)
-        self.pump(self.beat())
-        self.pump(self.coordinator.tick(self.now))
+        self.carry(self.beat())
+        self.carry(self.coordinator.tick(self.now))
         self.commit()
 
     def steps(self, first: int, end: int, values: Mapping[int, float]) -> None:

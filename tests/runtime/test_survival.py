@@ -34,10 +34,10 @@ def test_killed_while_a_site_leaves_the_others_are_asked_anew(tmp_path: Path, pr
     assert played.watch.settlement is not None
     assert played.watch.settlement.phase is Phase.COLLECTING
     played.commit()
-    played.crash()
+    played.crash_coordinator()
     played.steps(BEGIN + 6, BEGIN + 12, {0: 90.0, 1: 20.0})
     assert played.answer == (BEGIN + 11, "valid", True)
-    assert played.alerts == [(BEGIN + 1, "above", 120.0), (BEGIN + 5, "below", 40.0), (BEGIN + 6, "above", 110.0)]
+    assert played.raised == [(BEGIN + 1, "above", 120.0), (BEGIN + 5, "below", 40.0), (BEGIN + 6, "above", 110.0)]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -48,7 +48,7 @@ def test_killed_at_its_very_first_collection_it_starts_over(tmp_path: Path, prot
     assert played.watch.settlement is not None
     assert played.watch.settlement.phase is Phase.COLLECTING
     played.commit()
-    played.crash()
+    played.crash_coordinator()
     played.steps(BEGIN + 1, BEGIN + 10, {0: 60.0, 1: 50.0})
     assert played.answer == (BEGIN + 9, "valid", True)
 
@@ -69,12 +69,11 @@ def test_a_site_that_is_away_still_counts_after_a_change(
         played.coordinator.ask(deed, played.now)
         played.commit()
         if crashes:
-            played.crash()
+            played.crash_coordinator()
     played.make_sites()
     played.steps(BEGIN + 20, BEGIN + 40, {0: 20.0, 1: 25.0})
     assert played.answer == (BEGIN + 39, "stale", True)
-    played.names += "c"
-    played.link("c")
+    played.come_back("c")
     played.make_sites()
     assert played.sites[2] is not away
     for site in (0, 1):
@@ -83,17 +82,16 @@ def test_a_site_that_is_away_still_counts_after_a_change(
     assert played.answer == (BEGIN + 44, "valid", True)
     played.steps(BEGIN + 45, BEGIN + 48, {0: 20.0, 1: 25.0, 2: 30.0})
     assert played.answer == (BEGIN + 47, "valid", False)
-    assert played.alerts == [(BEGIN + 1, "above", 120.0), (BEGIN + 45, "below", 75.0)]
+    assert played.raised == [(BEGIN + 1, "above", 120.0), (BEGIN + 45, "below", 75.0)]
 
 
 def test_a_site_that_was_sent_away_may_come_back(tmp_path: Path) -> None:
     played = _settled(tmp_path, "abc", ABC)
     cut = played.lose("c")
-    played.pump(played.coordinator.ask("DROP SITE c", played.now)[1])
+    played.carry(played.coordinator.ask("DROP SITE c", played.now)[1])
     played.steps(BEGIN + 5, BEGIN + 8, {0: 20.0, 1: 20.0})
     assert played.answer == (BEGIN + 7, "valid", False)
-    played.names += "c"
-    played.link("c")
+    played.come_back("c")
     played.sites[2] = cut
     for pane in range(BEGIN + 5, BEGIN + 8):
         played.close(pane, {2: 80.0})
@@ -106,13 +104,10 @@ def test_books_from_a_backup_are_made_new(tmp_path: Path, protocol: str) -> None
     played = _settled(tmp_path / "now", "ab", {0: 20.0, 1: 20.0}, protocol=protocol)
     played.store.close()
     shutil.copytree(tmp_path / "now", tmp_path / "backup")
-    played.start()
-    played.link_all()
+    played.crash_coordinator()
     played.steps(BEGIN + 5, BEGIN + 10, {0: 70.0, 1: 70.0})
     assert played.answer == (BEGIN + 9, "valid", True)
-    played.store.close()
     played.folder = tmp_path / "backup"
-    played.start()
-    played.link_all()
+    played.crash_coordinator()
     played.steps(BEGIN + 10, BEGIN + 20, {0: 30.0, 1: 30.0})
     assert played.answer == (BEGIN + 19, "valid", False)

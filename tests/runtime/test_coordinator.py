@@ -50,15 +50,32 @@ def test_it_fills_is_valid_and_alerts(live: Live) -> None:
     assert [(alert["side"], alert["pane"]) for alert in live.alerts] == [("above", 135)]
 
 
-def test_a_table_that_nobody_has(live: Live) -> None:
-    (result,) = live.ask(HOT.replace("FROM d", "FROM elsewhere"))
+PRODUCT = "SELECT INNER_PRODUCT({0}.x, d.x) AS p FROM {0}, d WINDOW LAST 1 HOUR EVERY 1 MINUTE TRACK p WITHIN 5 PERCENT"
+
+
+def test_a_table_that_no_site_can_have_is_refused_at_once(live: Live) -> None:
+    """All configured sites have said what they have."""
+    for sentence, words in (
+        (HOT.replace("FROM d", "FROM dd"), "there is no table named dd; did you mean d?"),
+        (HOT.replace("FROM d", "FROM elsewhere"), "there is no table named elsewhere; the sites have d"),
+        (f"CREATE WATCH joined AS {PRODUCT.format('logns')}", "there is no table named logns; the sites have d"),
+        (f"{HOT};\n{OTHER.replace('FROM d', 'FROM D')}", r"statement 2 of 2 \(line 2\): .* named D; did you mean d"),
+    ):
+        with pytest.raises(SentenceError, match=words):
+            live.ask(sentence)
+    assert live.coordinator.watches == {}
+
+
+def test_a_table_that_a_site_may_still_bring_is_waited_for(tmp_path: Path) -> None:
+    live = Live(tmp_path, SITES, "d", COLUMNS)
+    for site in live.coordinator.sites.values():  # only north has said what it has
+        site.tables = {"d": COLUMNS} if site.name == "north" else {}
+    (result,) = live.ask(HOT.replace("FROM d", "FROM dd"))
+    assert result["note"] == "no site has a table named dd yet (did you mean d?); the watch starts when one comes"
+    assert (shown(live)["state"], shown(live)["answer"], shown(live)["sites"]) == ("filling", [], [])
+    assert shown(live)["problems"] == {"coordinator": "no site has a table named dd yet (did you mean d?)"}
+    (result,) = live.ask(f"CREATE WATCH joined AS {PRODUCT.format('elsewhere')}")
     assert result["note"] == "no site has a table named elsewhere yet; the watch starts when one comes"
-    feed(live, range(100, 130), 5)
-    assert (shown(live)["state"], shown(live)["answer"]) == ("filling", [])
-    assert shown(live)["sites"] == []
-    product = "SELECT INNER_PRODUCT(d.x, logns.x) AS p FROM d, logns WINDOW LAST 1 HOUR EVERY 1 MINUTE"
-    (result,) = live.ask(f"CREATE WATCH joined AS {product} TRACK p WITHIN 5 PERCENT")
-    assert result["note"] == "no site has a table named logns yet; the watch starts when one comes"
 
 
 def test_what_cannot_be_kept_live_or_does_not_fit_the_tables(live: Live) -> None:

@@ -15,6 +15,7 @@ __all__ = ["Place", "Source", "closest"]
 
 Place = Token | exp.Expr | int
 MESSAGE_MAX = 300  # letters
+_NEAR = 5  # words that look alike, from which the one with the fewest changes is taken
 
 
 class Source:
@@ -70,11 +71,22 @@ def _printable(message: str) -> str:
 def closest(word: str, candidates: Iterable[str], *, cutoff: float = 0.65) -> str | None:
     """The candidate that looks most like the word, if any does.
 
-    >>> closest("WINDW", ["WHERE", "WINDOW"])
-    'WINDOW'
+    >>> closest("WINDW", ["WHERE", "WINDOW"]), closest("aer", ["water", "air"], cutoff=0.6)
+    ('WINDOW', 'air')
     >>> closest("ratio", ["level"]) is None
     True
     """
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
-    return by_folded[found[0]] if found else None
+    folded = word.casefold()
+    found = difflib.get_close_matches(folded, by_folded, n=_NEAR, cutoff=cutoff)
+    return by_folded[min(found, key=lambda each: _edits(folded, each))] if found else None
+
+
+def _edits(one: str, other: str) -> int:
+    """The Levenshtein distance: how many letters must be put in, taken out or changed."""
+    row = list(range(len(other) + 1))
+    for place, letter in enumerate(one, 1):
+        before, row[0] = row[0], place
+        for at, theirs in enumerate(other, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (letter != theirs))
+    return row[-1]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tacit.language.places import closest
 from tacit.language.plan import ByMember, ColumnUse, WatchPlan
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["check_columns"]
+__all__ = ["check_columns", "check_tables"]
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 # Spark counts true as 1 in our sums, and a timestamp is seconds; an untyped column holds only NULLs.
@@ -42,6 +42,23 @@ def check_columns(plan: WatchPlan, schema: Mapping[str, str], *, table: str | No
         if kind is None:
             raise _unknown(plan, use, schema)
         _check_role(use, kind)
+
+
+def check_tables(plan: WatchPlan, tables: Collection[str]) -> None:
+    """SentenceError for a table that is none of these.
+
+    >>> from tacit.language.sentence import parse_watch
+    >>> plan = parse_watch("CREATE WATCH w AS SELECT AVG(so2) AS a FROM aer ALERT WHEN a > 1")
+    >>> check_tables(plan, ["air", "water"])
+    Traceback (most recent call last):
+        ...
+    tacit.vocabulary.errors.SentenceError: there is no table named aer; did you mean air?
+    """
+    for table in plan.tables:
+        if table not in tables:
+            meant = closest(table, tables, cutoff=0.6)
+            hint = f"did you mean {meant}?" if meant else f"the sites have {', '.join(sorted(tables)) or 'no tables'}"
+            raise SentenceError(f"there is no table named {table}", hint=hint)
 
 
 def _unknown(plan: WatchPlan, use: ColumnUse, schema: Mapping[str, str]) -> SentenceError:

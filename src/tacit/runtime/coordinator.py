@@ -6,12 +6,13 @@ The service (``service.py``) hands it decoded messages and the time, stores what
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
 from typing import Any
 
 from tacit.language.altering import altered
 from tacit.language.explain import explain_text
+from tacit.language.places import closest
 from tacit.language.plan import WatchPlan
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import protocol_for
@@ -70,6 +71,7 @@ class Coordinator:
         *,
         now: float,
         expected: Iterable[str] = (),
+        configured: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
         protocol: str = "coordinator",
         heartbeat: float = 1.0,
         tuning: Tuning | None = None,
@@ -77,6 +79,7 @@ class Coordinator:
     ) -> None:
         self.store, self.protocol, self.heartbeat, self.wall = store, protocol, heartbeat, wall
         self.tuning = Tuning() if tuning is None else tuning
+        self._configured = {} if configured is None else configured  # columns by site and table, before a site says so
         rows = store.all("SELECT number, name, tables FROM sites")
         self.sites = KnownSites(((n, name, tables) for n, name, tables in rows), expected, now=now, wall=wall)
         self.watches: dict[int, KeptWatch] = {}  # those that are kept or paused
@@ -195,6 +198,12 @@ class Coordinator:
         """The tables of a watch that no site has."""
         return [table for table in plan.tables if not self.sites.with_any([table])]
 
+    def near(self, missing: Iterable[str]) -> str:
+        """Which tables may be meant by names that no site has."""
+        known = {table for site in self.sites.values() for table in site.tables}
+        near = [meant for table in missing if (meant := closest(table, known, cutoff=0.6))]
+        return f" (did you mean {' or '.join(near)}?)" if near else ""
+
     def waited_for(self, watch: KeptWatch) -> set[int]:
         """The sites that its start waits for."""
         return self.sites.waited_for(watch.plan.tables)
@@ -240,6 +249,7 @@ class Coordinator:
             ((watch.plan, "failed" if watch.problem else watch.status) for watch in self._running()),
             ((site.name, site.tables, site.online) for site in self.sites.values()),
             statement_lines(text),
+            {site.name: self._configured.get(site.name, {}) for site in self.sites.expected()},
         )
         try:
             for statement in statements:
@@ -312,7 +322,8 @@ class Coordinator:
         )  # fmt: skip
         note = None
         if missing := self.lacking(plan):
-            note = f"no site has a table named {' or '.join(missing)} yet; the watch starts when one comes"
+            names = " or ".join(missing) + " yet" + self.near(missing)
+            note = f"no site has a table named {names}; the watch starts when one comes"
         return {"statement": "create", "watch": plan.name, "done": True, "note": note}, self._install(watch)
 
     def _again(

@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from tacit.runtime.config import Config
+from tacit.runtime.configured_tables import configured_tables
 from tacit.runtime.coordinator import Coordinator
 from tacit.runtime.kept_watch import Tuning
 from tacit.runtime.locks import hold
@@ -103,8 +104,8 @@ class CoordinatorRunner:
         )  # fmt: skip
         expected = {*self.config.sites, *settings.tokens.sites}
         coordinator = Coordinator(
-            store, now=time.monotonic(), expected=expected, protocol=settings.protocol,
-            heartbeat=settings.heartbeat_seconds, tuning=tuning,
+            store, now=time.monotonic(), expected=expected, configured=configured_tables(self.config),
+            protocol=settings.protocol, heartbeat=settings.heartbeat_seconds, tuning=tuning,
         )  # fmt: skip
         if fresh:
             _read_watches(coordinator, settings.watches)

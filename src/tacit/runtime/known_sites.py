@@ -73,6 +73,10 @@ class KnownSites(Mapping[int, KnownSite]):
         """Those that are linked up."""
         return [site for site in self._sites.values() if site.online]
 
+    def expected(self) -> list[KnownSite]:
+        """Those that are configured, whether they have come or not."""
+        return [self._sites[number] for number in sorted(self._expected)]
+
     def with_any(self, tables: Collection[str]) -> list[KnownSite]:
         """Those that have one of these tables, as far as they ever said."""
         return [site for site in self._sites.values() if not site.tables.keys().isdisjoint(tables)]

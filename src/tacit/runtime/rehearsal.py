@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.functions.goals import SketchGoal
 from tacit.language.altering import altered
+from tacit.language.places import closest
 from tacit.language.plan import WatchPlan
 from tacit.language.recorded import odd_panes
-from tacit.language.schema_check import check_columns
+from tacit.language.schema_check import check_columns, check_tables
 from tacit.language.sentence import parse_watch
 from tacit.language.statement_kinds import (
     AlterWatch,
@@ -39,13 +40,15 @@ def rehearse(
     watches: Iterable[tuple[WatchPlan, str]],
     sites: Iterable[tuple[str, Tables, bool]],
     lines: Sequence[int] = (),
+    configured: Mapping[str, Tables] | None = None,
 ) -> None:
     """SentenceError if one of them cannot be carried out.
 
     ``watches`` are plans and their status, ``sites`` have a name and tables, and are online or not; ``lines`` say where
-    each statement begins.
+    each statement begins. ``configured`` are the tables of the sites that are expected, as far as they are known before
+    these sites say it themselves.
     """
-    stage = _Stage(watches, sites)
+    stage = _Stage(watches, sites, configured or {})
     for place, statement in enumerate(statements):
         try:
             stage.play(statement)
@@ -89,12 +92,21 @@ def check_live(plan: WatchPlan) -> None:
 class _Stage:
     """What there would be."""
 
-    def __init__(self, watches: Iterable[tuple[WatchPlan, str]], sites: Iterable[tuple[str, Tables, bool]]) -> None:
+    def __init__(
+        self,
+        watches: Iterable[tuple[WatchPlan, str]],
+        sites: Iterable[tuple[str, Tables, bool]],
+        configured: Mapping[str, Tables],
+    ) -> None:
         self._watches = {plan.name.casefold(): (plan, status) for plan, status in watches}
         self._tables: dict[str, Tables] = {}
         self._online: set[str] = set()
+        self._unheard: set[str] = set()  # sites whose tables are at best in the configuration
+        self._expected = configured.keys()
         for name, tables, online in sites:
-            self._tables[name] = tables
+            self._tables[name] = tables or configured.get(name, {})
+            if not tables:
+                self._unheard.add(name)
             if online:
                 self._online.add(name)
 
@@ -146,18 +158,28 @@ class _Stage:
         if plan.name.casefold() in self._watches:
             raise SentenceError(f"there is a watch named {plan.name} already", hint=f"DROP WATCH {plan.name} first")
         check_live(plan)
+        self._check_tables(plan)
         for site, tables in self._tables.items():
-            for table in [each for each in plan.tables if each in tables]:
+            for table in [each for each in plan.tables if tables.get(each)]:
                 try:
                     check_columns(plan, tables[table], table=table)
                 except SentenceError as error:
-                    whose = SentenceError(
-                        f"{error}; the table {table} of site {site} is meant: if that site is gone for good,"
-                        f" DROP SITE {site}"
-                    )
+                    gone = f": if that site is gone for good, DROP SITE {site}"
+                    more = ", as the configuration has it" if site in self._unheard else gone
+                    whose = SentenceError(f"{error}; the table {table} of site {site} is meant{more}")
                     whose.line, whose.column = error.line, error.column
                     raise whose from None
         self._watches[plan.name.casefold()] = plan, "running"
+
+    def _check_tables(self, plan: WatchPlan) -> None:
+        """A table that no site can have is a slip; one that a site may still bring is waited for."""
+        known = {table for tables in self._tables.values() for table in tables}
+        silent = [site for site in self._expected if not self._tables.get(site)]
+        if not known or silent:
+            return
+        meant = [table for table in plan.tables if table in known or closest(table, known, cutoff=0.6)]
+        if self._expected or len(meant) == len(plan.tables):  # else a site may come that nobody has told of
+            check_tables(plan, known)
 
     def _drop_site(self, name: str) -> None:
         if name not in self._tables:

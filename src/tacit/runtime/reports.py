@@ -107,10 +107,9 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         missing = missing_sites(watch.offers, coordinator.waited_for(watch))
         document["waiting_for"] = sorted(names[site] for site in missing)
         lacking = coordinator.lacking(watch.plan)
-        if (
-            0 < len(lacking) < len(watch.plan.tables)
-        ):  # else nobody has anything of it, and there is nothing to wonder at
-            document["problems"]["coordinator"] = f"no site has a table named {' or '.join(lacking)} yet"
+        if lacking and any(site.tables for site in coordinator.sites.values()):  # before that nobody has said anything
+            tables = " or ".join(lacking)
+            document["problems"]["coordinator"] = f"no site has a table named {tables} yet{coordinator.near(lacking)}"
     return document
 
 

@@ -44,6 +44,7 @@ from tacit.vocabulary.errors import OptionError
 __all__ = ["DEFAULT_ADDRESS", "Client", "connect", "quoted"]
 
 DEFAULT_ADDRESS = "127.0.0.1:7070"
+_FAR = 1 << 62  # beyond every pane
 
 
 def connect(
@@ -131,6 +132,22 @@ class Client:
     def status(self) -> dict[str, Any]:
         """The coordinator's release, all watches and all sites."""
         return self._ask({"status": True})
+
+    def published(self, name: str, *, first: int = -_FAR, after: int = 0) -> Iterator[dict[str, Any]]:
+        """All that was published of a watch from the pane ``first`` on, as it is stored, in pages.
+
+        A page has ``versions`` (number and text of the sentence; an altered watch has several), ``spans`` (version,
+        first and last pane, state, sites, missing sites), ``changes`` (pane, group, side, value), ``lists`` (pane,
+        list, members with scores), and ``alerts`` after the one with the number ``after``; ``newest`` is the number of
+        the last one.
+        """
+        while True:
+            page = self._ask({"published": name, "first": first, "after": after})
+            yield page
+            after = page["newest"]
+            if page["next"] is None and not page["more_alerts"]:
+                return
+            first = _FAR if page["next"] is None else page["next"]
 
     def follow(self, name: str, *, reconnect: bool = False) -> Iterator[Change]:
         """The answer now, and every change from now on, with its alerts; it ends with an error when the watch does.

@@ -19,7 +19,8 @@ from tacit.vocabulary.errors import TacitError
 __all__ = ["COMMANDS", "app", "run"]
 
 COMMANDS = (
-    "demo", "init", "up", "coordinator", "site", "watch", "sql", "replay", "bench", "certs", "doctor", "reset",
+    "demo", "init", "up", "coordinator", "site", "watch", "sql", "verify", "replay", "bench", "certs", "doctor",
+    "reset",
 )  # fmt: skip
 """Modules of this room that hold a command; each has ``register(app)``. Help lists them in this order."""
 

@@ -19,6 +19,7 @@ from typing import Any
 from tacit._version import __version__
 from tacit.protocols.messages import Request
 from tacit.runtime.coordinator import Addressed, Coordinator
+from tacit.runtime.published import published_page
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
 from tacit.runtime.store import Store, Write
 from tacit.transport.grpc_server import Server, serve
@@ -319,7 +320,12 @@ class Service:
         if request.get("status"):
             watches, sites = watch_rows(self.coordinator, now), site_rows(self.coordinator, now)
             return {"release": __version__, "watches": watches, "sites": sites}
-        raise OptionError("a question is {sql: …} or {status: true}")
+        if "published" in request:
+            watch = self.coordinator.find(_text(request, "published"))
+            names = {number: site.name for number, site in self.coordinator.sites.items()}
+            first, after = _whole(request, "first") or 0, _whole(request, "after") or 0
+            return published_page(self.store, watch.plan.name, watch.lineage, names, first, after)
+        raise OptionError("a question is {sql: …}, {status: true} or {published: watch}")
 
     async def _follow(self, request: dict[str, Any], client: str) -> AsyncGenerator[dict[str, Any], None]:
         name = self.coordinator.find(_text(request, "watch")).plan.name

@@ -24,7 +24,10 @@ def register(app: typer.Typer) -> None:
         yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
         json_: bool = typer.Option(False, "--json", help="Print what was done as JSON."),
     ) -> None:
-        """Forget the state of a configuration: watches, answers, alerts, and what sites have read."""
+        """Forget the state of a configuration: watches, answers, alerts, and what sites have read.
+
+        Files in the folders that tacit did not make are left alone.
+        """
         from tacit.cli.work import as_json
         from tacit.runtime.config import load_config
 
@@ -35,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def _reset(config: Config, path: Path, *, yes: bool, quiet: bool) -> tuple[list[Path], list[Path]]:
     """What was removed, and what was there and is not tacit's."""
-    from tacit.runtime.locks import is_ours, lock, owner_of
+    from tacit.runtime.locks import foreign_entries, is_ours, lock, owner_of
     from tacit.vocabulary.errors import OptionError
 
     folders = dict.fromkeys([config.coordinator.state, *(site.state for site in config.sites.values())])
@@ -57,6 +60,10 @@ def _reset(config: Config, path: Path, *, yes: bool, quiet: bool) -> tuple[list[
             locks.enter_context(lock(folder, "tacit reset"))
         for folder in ours:
             say(f"to be removed: {folder} (the state of {owner_of(folder)})")
+            foreign = foreign_entries(folder)
+            for path in foreign:
+                say(f"left alone: {path}, which is not tacit's")
+            kept += foreign
         if not yes:
             if not sys.stdin.isatty():
                 raise OptionError("there is no terminal to ask at; say --yes to remove these folders")
@@ -65,25 +72,31 @@ def _reset(config: Config, path: Path, *, yes: bool, quiet: bool) -> tuple[list[
                 return [], kept
         for folder in ours:
             _remove(folder)
-    say(f"removed {len(ours)} folder{'s' if len(ours) > 1 else ''}")
+    say(f"forgot the state in {len(ours)} folder{'s' if len(ours) > 1 else ''}")
     return ours, kept
 
 
 def _remove(folder: Path) -> None:
-    """The marker goes last: a removal that was cut short can be taken up again."""
+    """The marker goes last: a removal that was cut short can be taken up again.
+
+    A folder with files of others in it stays, with its marker: it is still known to be a state folder.
+    """
     import shutil
 
-    from tacit.runtime.locks import LOCK, MARKER
+    from tacit.runtime.locks import LOCK, MARKER, foreign_entries
     from tacit.vocabulary.errors import OptionError
 
     try:
+        foreign = foreign_entries(folder) if folder.exists() else []
         for inner in sorted(folder.iterdir()) if folder.exists() else ():
-            if inner.name in (LOCK, MARKER):
+            if inner.name in (LOCK, MARKER) or inner in foreign:
                 continue
             if inner.is_dir() and not inner.is_symlink():
                 shutil.rmtree(inner)
             else:
                 inner.unlink()
+        if foreign:
+            return
         for name in (MARKER, LOCK):
             (folder / name).unlink(missing_ok=True)
         if folder.exists() and not folder.is_symlink():  # what a link leads to stays, empty

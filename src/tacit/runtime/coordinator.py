@@ -59,6 +59,7 @@ from tacit.wire.control import (
 __all__ = ["Addressed", "Coordinator"]
 
 _ANSWERS = 4  # to heartbeats in a lease, at least
+_SITES = "SELECT number, name, tables, seen FROM sites"
 _LEDGER = "SELECT * FROM ledger WHERE watch IN (SELECT lineage FROM watches WHERE status != 'dropped' UNION SELECT 0)"
 
 
@@ -80,8 +81,8 @@ class Coordinator:
         self.store, self.protocol, self.heartbeat, self.wall = store, protocol, heartbeat, wall
         self.tuning = Tuning() if tuning is None else tuning
         self._configured = {} if configured is None else configured  # columns by site and table, before a site says so
-        rows = store.all("SELECT number, name, tables FROM sites")
-        self.sites = KnownSites(((n, name, tables) for n, name, tables in rows), expected, now=now, wall=wall)
+        rows = ((n, name, tables, seen) for n, name, tables, seen in store.all(_SITES))
+        self.sites = KnownSites(rows, expected, now=now, wall=wall)
         self.watches: dict[int, KeptWatch] = {}  # those that are kept or paused
         self.ended: set[str] = set()  # names of watches that ended, until somebody has told who follows them
         self.version = 0  # of the set of watches
@@ -235,6 +236,9 @@ class Coordinator:
         if not alerts:
             return writes, []
         names = {number: site.name for number, site in self.sites.items()}
+        for alert in alerts:
+            for missing in alert["missing"]:
+                missing["since"] = self.sites.silent_since(missing["site"], missing["since"])
         return writes, [named(alert, names, self.wall() - now) for alert in alerts]
 
     # Questions

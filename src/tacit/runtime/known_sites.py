@@ -23,12 +23,25 @@ class KnownSite:
 
 
 class KnownSites(Mapping[int, KnownSite]):
-    """Sites by their numbers, which they keep for ever. ``rows`` are those of the store: number, name, tables."""
+    """Sites by their numbers, which they keep for ever.
+
+    ``rows`` are those of the store: number, name, tables, and when the site was last heard, by the calendar's clock.
+    """
 
     def __init__(
-        self, rows: Iterable[tuple[int, str, str]], expected: Iterable[str], *, now: float, wall: Callable[[], float]
+        self,
+        rows: Iterable[tuple[int, str, str, float]],
+        expected: Iterable[str],
+        *,
+        now: float,
+        wall: Callable[[], float],
     ) -> None:
-        self._sites = {number: KnownSite(number, name, json.loads(tables), now) for number, name, tables in rows}
+        self._clock_at_zero = wall() - now  # the calendar's time when the coordinator's own clock was 0
+        self._sites = {
+            number: KnownSite(number, name, json.loads(tables), min(now, seen - self._clock_at_zero))
+            for number, name, tables, seen in rows
+        }
+        self._stored_seen = {site.number: site.seen for site in self._sites.values()}
         self._numbers = {site.name: site.number for site in self._sites.values()}
         self._wall = wall
         self._writes: list[Write] = []
@@ -87,11 +100,23 @@ class KnownSites(Mapping[int, KnownSite]):
         may = {n for n in self._expected if not (own := self._sites[n].tables) or not own.keys().isdisjoint(tables)}
         return have | may
 
+    def silent_since(self, number: int, heard: float) -> float:
+        """Since when a site is silent that a watch has ``heard`` then: this coordinator may have started after that."""
+        return min(heard, self._sites[number].seen)
+
+    def sightings(self, now: float) -> list[Write]:
+        """When sites were last heard, as far as that changed: it is told after a restart of the coordinator."""
+        self._clock_at_zero = self._wall() - now
+        fresh = [site for site in self._sites.values() if self._stored_seen.get(site.number) != site.seen]
+        self._stored_seen |= {site.number: site.seen for site in fresh}
+        sql = "UPDATE sites SET seen = ? WHERE number = ?"
+        return [(sql, (self._clock_at_zero + site.seen, site.number)) for site in fresh]
+
     def take_writes(self) -> list[Write]:
         """What must be stored since the last time."""
         writes, self._writes = self._writes, []
         return writes
 
     def _store(self, site: KnownSite) -> None:
-        values = (site.number, site.name, json.dumps(site.tables), self._wall())
+        values = (site.number, site.name, json.dumps(site.tables), self._clock_at_zero + site.seen)
         self._writes.append(("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", values))

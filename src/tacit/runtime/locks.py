@@ -15,11 +15,16 @@ from pathlib import Path
 
 from tacit.vocabulary.errors import OptionError
 
-__all__ = ["LOCK", "MARKER", "hold", "is_ours", "lock", "owner_of"]
+__all__ = ["LOCK", "MARKER", "foreign_entries", "hold", "is_ours", "lock", "owner_of"]
 
 LOCK = "LOCK"
 MARKER = "tacit-state.json"
 FORMAT = 1
+OWN = (
+    LOCK, MARKER, f"{MARKER}.new", "checkpoints",
+    *(f"{name}.sqlite{end}" for name in ("coordinator", "site") for end in ("", "-wal", "-shm", "-journal")),
+)  # fmt: skip
+"""Everything that tacit ever puts into a state folder; what else is there is somebody else's."""
 
 
 @contextmanager
@@ -74,6 +79,11 @@ def owner_of(folder: Path) -> str | None:
 def is_ours(folder: Path) -> bool:
     """Does the folder carry tacit's marker?"""
     return (folder / MARKER).is_file()
+
+
+def foreign_entries(folder: Path) -> list[Path]:
+    """What lies in a state folder and is not tacit's, in order."""
+    return sorted(each for each in folder.iterdir() if each.name not in OWN)
 
 
 def _locked(path: Path) -> int | None:

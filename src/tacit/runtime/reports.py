@@ -87,7 +87,13 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
     """
     names = {number: site.name for number, site in coordinator.sites.items()}
     settlement, answered = watch.settlement, watch.answered
-    stale = [] if settlement is None else sorted((names[site], settlement.heard(site)) for site in settlement.stale)
+    stale = (
+        []
+        if settlement is None
+        else sorted(
+            (names[site], coordinator.sites.silent_since(site, settlement.heard(site))) for site in settlement.stale
+        )
+    )
     document: dict[str, Any] = {
         "watch": watch.plan.name,
         "status": watch.status,

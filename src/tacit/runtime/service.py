@@ -38,6 +38,7 @@ __all__ = ["Service"]
 _TICK_S = 0.2
 _LEDGER_S = 5.0  # totals only: a crash may lose so much of them
 _PRUNE_S = 3_600.0
+_COMPLAIN_S = 60.0
 _FOLLOW_S = 0.2  # answers to one subscriber are at least so far apart; what changed in between comes together
 
 _log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Service:
         self._followers: dict[asyncio.Event, str] = {}
         self._shown: dict[int, str] = {}
         self._alerts_seen = 0
+        self._complained = -_COMPLAIN_S
 
     @property
     def port(self) -> int:
@@ -108,7 +110,7 @@ class Service:
             await asyncio.get_running_loop().run_in_executor(self._writer, int)  # what is under way has its turn first
             if self._torn is None:
                 writes, _ = self._taken()
-                await self._store([*writes, *self.coordinator.ledger_writes()])
+                await self._store([*writes, *self._totals()])
         finally:
             self._writer.shutdown()
             self.store.close()
@@ -302,11 +304,29 @@ class Service:
         pruned = -_PRUNE_S
         while True:
             await asyncio.sleep(_LEDGER_S)
-            await self._store(self.coordinator.ledger_writes())
+            await self._store(self._totals())
+            self._look_at_store()
             if time.monotonic() - pruned >= _PRUNE_S:
                 pruned = time.monotonic()
                 await self._store(self.coordinator.prune(self._keep_s))
                 self.coordinator.alert_counts.recount()
+
+    def _totals(self) -> list[Write]:
+        """What is stored now and then: a crash may lose the newest of it."""
+        return [*self.coordinator.ledger_writes(), *self.coordinator.sites.sightings(time.monotonic())]
+
+    def _look_at_store(self) -> None:
+        """Complain about a store that was removed, again and again: from now on nothing is kept."""
+        now = time.monotonic()
+        if not self.store.is_gone or now - self._complained < _COMPLAIN_S:
+            return
+        self._complained = now
+        _log.error(
+            "%s was removed or replaced while the coordinator runs: answers go on, but what happens from now on is lost"
+            " when it ends, watches and undelivered alerts too. Save the sentences (tacit watch list --json), stop the"
+            " coordinator, start it again and create the watches anew",
+            self.store.path,
+        )
 
     # Clients
 

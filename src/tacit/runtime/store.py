@@ -8,6 +8,7 @@ and of the machine.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
@@ -81,6 +82,7 @@ class Store:
             self._database.execute("PRAGMA synchronous = FULL")
             self._database.executescript(_SCHEMA)
             self._reader = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            self._opened = self.path.stat()
             found = self.one("SELECT value FROM meta WHERE key = 'format'")
         except sqlite3.DatabaseError as error:
             raise OptionError(f"{self.path} cannot be used as a coordinator's store: {error}") from None
@@ -124,6 +126,14 @@ class Store:
         starts = 1 if found is None else int(found[0]) + 1
         self.commit([("INSERT OR REPLACE INTO meta VALUES ('starts', ?)", (str(starts),))])
         return starts
+
+    @property
+    def is_gone(self) -> bool:
+        """Was the file removed, or another one put in its place, since it was opened? Writing to it goes on unseen."""
+        try:
+            return not os.path.samestat(self._opened, self.path.stat())
+        except OSError:
+            return True
 
     def close(self) -> None:
         """Let go of the file."""

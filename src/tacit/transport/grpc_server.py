@@ -18,6 +18,7 @@ from grpc import aio
 
 from tacit.transport.admission import RefusedError, admit_client, admit_site
 from tacit.transport.limits import ServerLimits
+from tacit.transport.refusal_log import RefusalLog
 from tacit.transport.security import ServerSecurity, check_listen, split_address
 from tacit.transport.server_link import ServerLink
 from tacit.vocabulary.errors import InputError, MachineError, ProtocolError, TacitError
@@ -74,6 +75,7 @@ class Server:
         self._links: set[ServerLink] = set()
         self._following: set[asyncio.Task[Any]] = set()
         self._is_stopping = False
+        self._refusals = RefusalLog()
         self._ended = asyncio.Event()
         handlers = {
             "Link": grpc.stream_stream_rpc_method_handler(self._link),
@@ -114,6 +116,7 @@ class Server:
         try:
             site = admit_site(context.invocation_metadata(), self._security)
         except RefusedError as refused:
+            self._refusals.note(context.peer(), refused.sentence)
             await context.abort(refused.code, refused.sentence)
         link = ServerLink(site, context, self._limits)
         self._links.add(link)
@@ -125,9 +128,17 @@ class Server:
             if not self._links:
                 self._ended.set()
 
+    def _admit_client(self, context: Any) -> str:
+        """The name of the client that calls; a refusal is logged."""
+        try:
+            return admit_client(context.invocation_metadata(), self._security)
+        except RefusedError as refused:
+            self._refusals.note(context.peer(), refused.sentence)
+            raise
+
     async def _ask(self, data: bytes, context: Any) -> bytes:
         try:
-            client = admit_client(context.invocation_metadata(), self._security)
+            client = self._admit_client(context)
             return _to_json(await self._on_ask(_from_json(data), client))
         except Exception as error:
             await _abort(context, error)
@@ -137,7 +148,7 @@ class Server:
         assert task is not None
         self._following.add(task)
         try:
-            client = admit_client(context.invocation_metadata(), self._security)
+            client = self._admit_client(context)
             async with aclosing(self._on_follow(_from_json(data), client)) as answers:
                 await context.send_initial_metadata(())
                 async for answer in answers:

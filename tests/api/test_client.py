@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,40 @@ def test_groups(system: LightSystem) -> None:
     answer = client.answer("by_k")
     assert answer.value is None
     assert {group: row.value for group, row in answer.rows.items()} == pytest.approx({("a",): 20, ("b",): 20}, abs=1)
+
+
+def test_a_tracked_value_makes_changes_and_no_alerts(tmp_path: Path) -> None:
+    """Sinks choose whether they get them; followers do, and so does who asks."""
+    sentence = "CREATE WATCH m AS SELECT AVG(x) AS m FROM d WINDOW LAST 10 SECONDS EVERY 1 SECOND TRACK m WITHIN 1"
+    sinks = [
+        {"kind": "file", "name": "few", "path": "few.jsonl"},
+        {"kind": "file", "name": "all", "path": "all.jsonl", "changes": True},
+    ]
+    with LightSystem(tmp_path, sinks) as system:
+        site = system.site("north")
+        with tacit.connect(system.address) as client:
+            client.execute(f"{sentence}; {HOT}")
+            until(lambda: len(site.agent.watches) == 2)
+            news = followed(client, "m")
+            for step in range(5):
+                system.feed(HOT, range(100 + step * 10, 110 + step * 10), 5 + 5 * step)
+            until(lambda: client.alerts("hot") and len(client.changes("m")) >= 3)
+            told: list[str] = []
+            while len(told) < 3:
+                change = news.get(timeout=PATIENCE_S)
+                assert isinstance(change, Change)
+                assert change.alerts == ()
+                told += [each["id"] for each in change.changes]
+            assert client.alerts("m") == client.changes("hot") == []
+            assert client.watch("m")["alert_count"] == 0
+            changes = {each["id"] for each in client.changes()}
+            assert {each["kind"] for each in client.changes()} == {"change"}
+            until(lambda: changes <= _sunk(tmp_path / "all.jsonl") and _sunk(tmp_path / "few.jsonl"))
+            assert not changes & _sunk(tmp_path / "few.jsonl")
+
+
+def _sunk(path: Path) -> set[str]:
+    return {json.loads(line)["id"] for line in path.read_text().splitlines()} if path.exists() else set()
 
 
 def test_a_follower_outlives_its_coordinator(system: LightSystem) -> None:

@@ -126,7 +126,7 @@ class System:
         parts = [
             f'[coordinator]\nlisten = "{self.address}"\nlease_seconds = {lease}\nprotocol = "{protocol}"\n'
             f'heartbeat_seconds = 0.5\ngather_seconds = {gather}\nwatches = ["watches.sql"]\n{coordinator}',
-            f'[[sinks]]\nkind = "file"\npath = "{self.alerts_file}"\n{sinks}',
+            f'[[sinks]]\nkind = "file"\npath = "{self.alerts_file}"\nchanges = true\n{sinks}',
             f"[spark]\n{spark}",
             tables,
             *(f'[sites.{name}]\ncoordinator = "127.0.0.1:{port}"\n{site}' for name, port in dialled.items()),

@@ -125,10 +125,11 @@ class LightSystem:
     The lease is one that no busy machine lets run out; who waits for its end takes a shorter one.
     """
 
-    def __init__(self, folder: Path, **coordinator: Any) -> None:
+    def __init__(self, folder: Path, sinks: Iterable[dict[str, Any]] = (), **coordinator: Any) -> None:
         self.folder = folder
         settings = {"listen": "127.0.0.1:0", "heartbeat_seconds": 0.1, "lease_seconds": 10, "gather_seconds": 5}
-        self.config = Config.model_validate({"coordinator": {**settings, **coordinator}}, context={"folder": folder})
+        document = {"coordinator": {**settings, **coordinator}, "sinks": list(sinks)}
+        self.config = Config.model_validate(document, context={"folder": folder})
         self.links = LinkThread()
         self.sites: dict[str, LightSite] = {}
         self.runner = CoordinatorRunner(self.config)

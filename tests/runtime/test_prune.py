@@ -100,6 +100,6 @@ def test_the_groups_of_a_watch_go_with_it(tmp_path: Path) -> None:
 def test_an_alert_of_a_watch_that_is_dropped_in_the_same_moment_is_raised(tmp_path: Path) -> None:
     live = Live(tmp_path, ("north",), "d", {"x": "bigint"})
     live.ask(SQL)
-    live.coordinator.watches[1].alerts.append({"id": "last", "watch": "a"})
+    live.coordinator.watches[1].alerts.append({"id": "last", "watch": "a", "sites": [], "missing": []})
     live.ask("DROP WATCH a")
     assert [alert["id"] for alert in live.alerts] == ["last"]

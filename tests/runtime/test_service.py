@@ -281,10 +281,19 @@ def test_an_alert_that_a_sink_refuses_is_set_aside_and_kept(tmp_path: Path) -> N
 def test_nothing_waits_for_a_sink_that_is_no_longer_configured(tmp_path: Path, caplog) -> None:
     _waiting(tmp_path, ("hook", "one"), ("gone", "one"), ("gone", "two"))
     store = Store(tmp_path)
-    _forget_strangers(store, ["hook"])
+    _forget_strangers(store, {"hook": False})
     assert store.all("SELECT sink, id FROM deliveries") == [("hook", "one")]
     store.close()
     assert "2 alerts waited for the sink gone, which is no longer configured" in caplog.text
+
+
+def test_changes_that_a_sink_takes_no_more_do_not_wait_for_it(tmp_path: Path) -> None:
+    _waiting(tmp_path, ("hook", "one"), ("hook", "two"), ("all", "two"))
+    store = Store(tmp_path)
+    store.commit([("UPDATE alerts SET kind = 'change' WHERE id = 'two'", ())])
+    _forget_strangers(store, {"hook": False, "all": True})
+    assert store.all("SELECT sink, id FROM deliveries ORDER BY sink") == [("all", "two"), ("hook", "one")]
+    store.close()
 
 
 def test_over_the_wire_the_second_process_is_refused_and_the_first_one_started_again_is_not(tmp_path: Path) -> None:

@@ -94,7 +94,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An answer that is new, and the alerts that were raised since the one before, the oldest first.
+    """An answer that is new, and the alerts and changes that were told since the one before, the oldest first.
+
+    A change is a new value of a watch that tracks, or another order of a ranking; its document is like an alert's.
 
     An alert is the document of docs/CONFIGURATION.md, Alerts, as a mapping; that of a ranking also says who
     ``entered``, who ``left``, and the ``ranking`` as it is then.
@@ -102,3 +104,4 @@ class Change:
 
     answer: Answer
     alerts: tuple[Mapping[str, Any], ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()

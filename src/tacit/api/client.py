@@ -129,6 +129,11 @@ class Client:
         whose = "" if name is None else f" FOR {quoted(name)}"
         return list(self._one(f"SHOW ALERTS{whose} LIMIT {int(limit)}")["alerts"])
 
+    def changes(self, name: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """New values that are tracked, and new orders of rankings, of one watch or of all, the newest first."""
+        whose = "" if name is None else f" FOR {quoted(name)}"
+        return list(self._one(f"SHOW CHANGES{whose} LIMIT {int(limit)}")["changes"])
+
     def status(self) -> dict[str, Any]:
         """The coordinator's release, all watches and all sites."""
         return self._ask({"status": True})
@@ -150,13 +155,13 @@ class Client:
             first = _FAR if page["next"] is None else page["next"]
 
     def follow(self, name: str, *, reconnect: bool = False) -> Iterator[Change]:
-        """The answer now, and every change from now on, with its alerts; it ends with an error when the watch does.
+        """The answer now, and every new one from now on, with its alerts; it ends with an error when the watch does.
 
-        With ``reconnect`` a coordinator that is away is waited for, and alerts that it raised meanwhile come then: none
-        is left out, and none comes twice. Changes of an answer that is replaced at once may be passed over; alerts not.
+        With ``reconnect`` a coordinator that is away is waited for, and what it told meanwhile comes then: no alert and
+        no change is left out, and none comes twice. An answer that is replaced at once may be passed over.
         """
         for document in self.documents(name, reconnect=reconnect):
-            yield Change(Answer.of(document), tuple(document["alerts"]))
+            yield Change(Answer.of(document), tuple(document["alerts"]), tuple(document["changes"]))
 
     def documents(self, name: str, *, reconnect: bool = False) -> Iterator[dict[str, Any]]:
         """As ``follow``, each change as the document that the coordinator sends."""

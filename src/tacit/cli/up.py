@@ -189,8 +189,7 @@ class Screen:
         basis = basis_text(alert)
         line = f"{alert['at']}  {about_text(alert)}: {change_text(alert)}" + (f" ({basis})" if basis else "")
         self._alerts = [*self._alerts, line][-8:]
-        told = alert["side"] is not None or "entered" in alert  # values that are tracked change all the time
-        if self._live is None and not self._quiet and told:
+        if self._live is None and not self._quiet:
             self._console.print(line, soft_wrap=True, markup=False)
 
     def table(self, rows: list[dict[str, Any]]) -> None:

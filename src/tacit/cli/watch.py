@@ -121,9 +121,21 @@ def register(app: typer.Typer) -> None:
         limit: int = typer.Option(100, min=1, help="At most so many, the newest first."),
         json_: Json = False,
     ) -> None:
-        """Changes of answers, the newest first."""
+        """Conditions that began or ceased to hold, members that came or went, the newest first."""
         whose = "" if name is None else f" FOR {_quoted(name)}"
         _show(client, f"SHOW ALERTS{whose} LIMIT {limit}", "alerts", json_)
+
+    @watch.command()
+    @with_client
+    def changes(
+        client: Client,
+        name: str | None = typer.Argument(None, metavar="[NAME]", help="Of this watch only."),
+        limit: int = typer.Option(100, min=1, help="At most so many, the newest first."),
+        json_: Json = False,
+    ) -> None:
+        """New values that are tracked and new orders of rankings, the newest first."""
+        whose = "" if name is None else f" FOR {_quoted(name)}"
+        _show(client, f"SHOW CHANGES{whose} LIMIT {limit}", "changes", json_)
 
     @watch.command()
     @with_client
@@ -174,7 +186,7 @@ def _follow(client: Client, name: str, json_: bool) -> int:
             if json_:
                 _line(json.dumps(change, ensure_ascii=False))
                 continue
-            for alert in change["alerts"]:
+            for alert in sorted([*change["alerts"], *change["changes"]], key=lambda each: each["pane"]):
                 _line(alert_line(alert))
             new = (change["state"], change["answer"], change["waiting_for"], [each["site"] for each in change["stale"]])
             if new != last:  # that a pane passed is no change

@@ -34,6 +34,8 @@ def result_text(result: Mapping[str, Any]) -> RenderableType:
             return site_table(result["sites"]) if result["sites"] else "there is no site yet"
         case "show alerts":
             return alert_table(result["alerts"]) if result["alerts"] else "there was no alert yet"
+        case "show changes":
+            return alert_table(result["changes"]) if result["changes"] else "there was no change yet"
         case "explain":
             return str(result["text"])
         case verb if not result["done"]:
@@ -118,14 +120,14 @@ def change_line(change: Mapping[str, Any]) -> str:
 
 
 def alert_line(alert: Mapping[str, Any]) -> str:
-    """An alert on one line.
+    """An alert or a change on one line.
 
-    >>> alert_line({"at": "1970-01-01T00:00:10Z", "watch": "hot", "group": None, "side": "above", "value": 9.5,
-    ...     "comparison": "t > 9", "late": True})
+    >>> alert_line({"at": "1970-01-01T00:00:10Z", "kind": "alert", "watch": "hot", "group": None, "side": "above",
+    ...     "value": 9.5, "comparison": "t > 9", "late": True})
     '1970-01-01T00:00:10Z  ALERT  hot: above: t > 9 at 9.5 (told late)'
     """
     basis = basis_text(alert)
-    line = f"{alert['at']:<20}  ALERT  {about_text(alert)}: {change_text(alert)}"
+    line = f"{alert['at']:<20}  {alert['kind'].upper()}  {about_text(alert)}: {change_text(alert)}"
     return f"{line} ({basis})" if basis else line
 
 

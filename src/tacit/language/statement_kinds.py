@@ -17,6 +17,7 @@ __all__ = [
     "PauseWatch",
     "ResumeWatch",
     "ShowAlerts",
+    "ShowChanges",
     "ShowSites",
     "ShowWatch",
     "ShowWatches",
@@ -94,6 +95,14 @@ class ShowAlerts:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowChanges:
+    """``SHOW CHANGES [FOR name] [LIMIT n]``: new values that are tracked and new orders, the newest first."""
+
+    name: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """``MARGIN n``, ``THRESHOLD n`` or ``WITHIN n [PERCENT]`` of ALTER WATCH, and where it stands."""
 
@@ -123,5 +132,6 @@ Statement = (
     | ShowWatch
     | ShowSites
     | ShowAlerts
+    | ShowChanges
     | AlterWatch
 )

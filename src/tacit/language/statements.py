@@ -3,6 +3,7 @@
     CREATE WATCH …                      EXPLAIN WATCH name [AS …]          DROP WATCH [IF EXISTS] name | DROP SITE name
     PAUSE WATCH name                    RESUME WATCH name                  SHOW WATCHES | SHOW WATCH name | SHOW SITES
     SHOW ALERTS [FOR name] [LIMIT n]    ALTER WATCH name SET MARGIN n, THRESHOLD n, WITHIN n [PERCENT]
+    SHOW CHANGES [FOR name] [LIMIT n]
 
 A statement is understood here and carried out elsewhere: whether a watch of that name exists is not known yet.
 """
@@ -30,6 +31,7 @@ from tacit.language.statement_kinds import (
     PauseWatch,
     ResumeWatch,
     ShowAlerts,
+    ShowChanges,
     ShowSites,
     ShowWatch,
     ShowWatches,
@@ -58,7 +60,7 @@ VERBS = {
     "SITES": "SHOW SITES",
 }
 STARTS = ("CREATE", "EXPLAIN", "DROP", "PAUSE", "RESUME", "SHOW", "ALTER")
-SHOWN = ("WATCHES", "WATCH", "SITES", "ALERTS")
+SHOWN = ("WATCHES", "WATCH", "SITES", "ALERTS", "CHANGES")
 CHANGED = ("MARGIN", "THRESHOLD", "WITHIN")
 CHANGED_SYNONYMS = {
     **dict.fromkeys(("EPSILON", "ERROR", "TOLERANCE", "PRECISION", "ACCURACY"), "WITHIN"),
@@ -177,14 +179,15 @@ def _show(words: Words) -> Statement:
         if not words.rest:
             raise words.missing("a name", "write SHOW WATCH name, or SHOW WATCHES for all")
         return words.finished(ShowWatch(words.name("SHOW WATCH name")))
-    if words.take("ALERTS"):
-        name = limit = None
-        if words.take("FOR"):
-            name = words.name("SHOW ALERTS FOR name")
-        if words.take("LIMIT"):
-            limit = words.whole_number("LIMIT 10")
-        return words.finished(ShowAlerts(name, limit), "FOR", "LIMIT")
-    raise words.wrong("WATCHES, WATCH, SITES or ALERTS", SHOWN, "write SHOW WATCHES")
+    for word, kind in (("ALERTS", ShowAlerts), ("CHANGES", ShowChanges)):
+        if words.take(word):
+            name = limit = None
+            if words.take("FOR"):
+                name = words.name(f"SHOW {word} FOR name")
+            if words.take("LIMIT"):
+                limit = words.whole_number("LIMIT 10")
+            return words.finished(kind(name, limit), "FOR", "LIMIT")
+    raise words.wrong("WATCHES, WATCH, SITES, ALERTS or CHANGES", SHOWN, "write SHOW WATCHES")
 
 
 def _alter(words: Words) -> AlterWatch:

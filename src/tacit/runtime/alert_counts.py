@@ -1,4 +1,7 @@
-"""How many alerts of each watch are stored: asked every second, and so counted on from where it was counted last."""
+"""How many alerts of each watch are stored, changes aside.
+
+It is asked every second, and so counted on from where it was counted last.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from tacit.runtime.store import Store
 
 __all__ = ["AlertCounts"]
 
-_NEWER = "SELECT COUNT(*), COALESCE(MAX(seq), ?) FROM alerts WHERE watch = ? AND seq > ?"
+_NEWER = "SELECT COALESCE(SUM(kind = 'alert'), 0), COALESCE(MAX(seq), ?) FROM alerts WHERE watch = ? AND seq > ?"
 
 
 class AlertCounts:

@@ -27,6 +27,10 @@ class _Sink(Section):
     name: Name | None = Field(
         None, description="What the sink is called, its kind unless told; two of a kind need names.", examples=["duty"]
     )
+    changes: bool = Field(
+        False,
+        description="Does it get changes, too? New values of watches that track, and new orders of rankings.",
+    )
 
 
 class LogSinkConfig(_Sink):

@@ -25,6 +25,7 @@ from tacit.language.statement_kinds import (
     PauseWatch,
     ResumeWatch,
     ShowAlerts,
+    ShowChanges,
     ShowSites,
     ShowWatch,
     ShowWatches,
@@ -34,7 +35,7 @@ from tacit.language.statements import parse_statements, statement_lines
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.alert_counts import AlertCounts
-from tacit.runtime.alert_documents import Document, named
+from tacit.runtime.alert_documents import ALERT, CHANGE, Document, named
 from tacit.runtime.guarded import Addressed, fail, spoken, writes_of
 from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.known_sites import KnownSites
@@ -301,7 +302,10 @@ class Coordinator:
                 return {"statement": "show sites", "sites": site_rows(self, now)}, []
             case ShowAlerts(name, limit):
                 wanted = None if name is None else self.find(name).plan.name
-                return {"statement": "show alerts", "alerts": alert_rows(self.store, wanted, limit)}, []
+                return {"statement": "show alerts", "alerts": alert_rows(self.store, ALERT, wanted, limit)}, []
+            case ShowChanges(name, limit):
+                wanted = None if name is None else self.find(name).plan.name
+                return {"statement": "show changes", "changes": alert_rows(self.store, CHANGE, wanted, limit)}, []
             case ExplainWatch(name, plan):
                 text = explain_text(plan) if plan is not None else explained(self.find(name))
                 return {"statement": "explain", "watch": name, "text": text}, []

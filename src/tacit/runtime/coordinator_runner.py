@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -96,7 +96,8 @@ class CoordinatorRunner:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         sinks = make_sinks(self.config.sinks)
         store = Store(settings.state)
-        _forget_strangers(store, [sink.name for sink in sinks])
+        takes_changes = {sink.name: each.changes for sink, each in zip(sinks, self.config.sinks, strict=True)}
+        _forget_strangers(store, takes_changes)
         fresh = store.one("SELECT 1 FROM watches LIMIT 1") is None
         tuning = Tuning(
             lease=settings.lease_seconds, gather=settings.gather_seconds, backlog=settings.backlog_panes,
@@ -110,7 +111,7 @@ class CoordinatorRunner:
         if fresh:
             _read_watches(coordinator, settings.watches)
         service = self._service = Service(
-            store, coordinator, sinks=[sink.name for sink in sinks], keep_s=settings.keep_days * 86_400.0
+            store, coordinator, sinks=takes_changes, keep_s=settings.keep_days * 86_400.0
         )  # fmt: skip
         await service.start(settings.listen, security_of(self.config))
         deliveries = [Delivery(sink, _Backlog(service)) for sink in sinks]
@@ -131,8 +132,15 @@ class CoordinatorRunner:
             raise failed
 
 
-def _forget_strangers(store: Store, sinks: Sequence[str]) -> None:
-    """Nothing waits for a sink that is no longer configured: nobody would ever take it."""
+def _forget_strangers(store: Store, sinks: Mapping[str, bool]) -> None:
+    """Nothing waits for a sink that is no longer configured: nobody would ever take it.
+
+    ``sinks``: by name, does it take changes? Of one that takes them no more, changes that waited are dropped too.
+    """
+    for sink, takes_changes in sinks.items():
+        if not takes_changes:
+            changes = "SELECT id FROM alerts WHERE kind = 'change'"
+            store.commit([(f"DELETE FROM deliveries WHERE sink = ? AND id IN ({changes})", (sink,))])
     for sink, count in store.all("SELECT sink, COUNT(*) FROM deliveries GROUP BY sink"):
         if sink not in sinks:
             _log.warning("%d alerts waited for the sink %s, which is no longer configured: dropped", count, sink)

@@ -113,7 +113,9 @@ class Judge:
                 if state in ("valid", "filling"):
                     judged += 1
                     wrong += [f"pane {pane}{': ' + key if key else ''}: {why}" for key, why in said.wrong(pane, truth)]
-        documents = store.all("SELECT document FROM alerts WHERE watch = ? ORDER BY seq", (plan.name,))
+        documents = store.all(
+            "SELECT document FROM alerts WHERE watch = ? AND kind = 'alert' ORDER BY seq", (plan.name,)
+        )
         alerts = [json.loads(document) for (document,) in documents]
         grouped = plan.grouping is not None
         told = {(each["pane"], group_label(each["group"]) if grouped else "", each["side"]) for each in alerts}
@@ -139,7 +141,7 @@ class Judge:
                      if rows is not None], goal.per,
                 )  # fmt: skip
                 wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, truth)]
-        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (name,)) or (0,)
+        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ? AND kind = 'alert'", (name,)) or (0,)
         return Verdict(name, judged, tuple(wrong), 0, alerts[0])
 
     def _judge_sketch(self, store: Store, number: int, lineage: int, name: str, goal: SketchGoal) -> Verdict:
@@ -156,7 +158,7 @@ class Judge:
                 arrays = np.concatenate([held[site][0] for site in sites])
                 names = [self._objects.get((number, site, pane), ()) for site in sites]
                 wrong += [f"pane {pane}: {why}" for why in published.wrong(pane, arrays, names)]
-        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ?", (name,)) or (0,)
+        alerts = store.one("SELECT COUNT(*) FROM alerts WHERE watch = ? AND kind = 'alert'", (name,)) or (0,)
         return Verdict(name, judged, tuple(wrong), 0, alerts[0])
 
     def _truth(

@@ -23,6 +23,7 @@ from tacit.language.statement_kinds import (
     PauseWatch,
     ResumeWatch,
     ShowAlerts,
+    ShowChanges,
     ShowWatch,
     Statement,
 )
@@ -135,7 +136,7 @@ class _Stage:
                 self._watches[name.casefold()] = parse_watch(altered(plan.text, statement)), status
             case ShowWatch(name) | ExplainWatch(name, None):
                 self._find(name)
-            case ShowAlerts(name) if name is not None:
+            case ShowAlerts(name) | ShowChanges(name) if name is not None:
                 self._find(name)
 
     def _find(self, name: str) -> tuple[WatchPlan, str]:

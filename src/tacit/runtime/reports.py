@@ -186,16 +186,16 @@ def site_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
     return rows
 
 
-def alert_rows(store: Store, watch: str | None, limit: int | None) -> list[dict[str, Any]]:
-    """The newest alerts first."""
-    where, values = ("", ()) if watch is None else ("WHERE watch = ?", (watch,))
+def alert_rows(store: Store, kind: str, watch: str | None, limit: int | None) -> list[dict[str, Any]]:
+    """The newest alerts, or changes, first."""
+    where, values = ("", (kind,)) if watch is None else (" AND watch = ?", (kind, watch))
     count = 100 if limit is None else limit
-    found = store.all(f"SELECT document FROM alerts {where} ORDER BY seq DESC LIMIT ?", (*values, count))
+    found = store.all(f"SELECT document FROM alerts WHERE kind = ?{where} ORDER BY seq DESC LIMIT ?", (*values, count))
     return [json.loads(document) for (document,) in found]
 
 
 def alerts_after(store: Store, watch: str, seq: int | None) -> tuple[int, list[dict[str, Any]]]:
-    """The alerts of a watch after the one with this number, the oldest first, and the number of the newest.
+    """Alerts and changes of a watch after the one with this number, the oldest first, and the number of the newest.
 
     Without a number there are none: it is asked where they stand. A number of a store that was reset counts as new.
     """

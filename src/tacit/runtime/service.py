@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from typing import Any
 
 from tacit._version import __version__
 from tacit.protocols.messages import Request
+from tacit.runtime.alert_documents import ALERT
 from tacit.runtime.coordinator import Addressed, Coordinator
 from tacit.runtime.published import published_page
 from tacit.runtime.reports import alerts_after, answer_document, site_rows, watch_rows
@@ -52,13 +53,13 @@ class Service:
         store: Store,
         coordinator: Coordinator,
         *,
-        sinks: Iterable[str] = (),
+        sinks: Mapping[str, bool] | None = None,
         limits: ServerLimits | None = None,
         keep_s: float = 30 * 86_400.0,
     ) -> None:
         self.store, self.coordinator, self._limits, self._keep_s = store, coordinator, limits, keep_s
         self.message_bytes = (ServerLimits() if limits is None else limits).message_bytes
-        self.sinks = tuple(sinks)  # names of the sinks that alerts are due to
+        self.sinks = dict(sinks or {})  # by name those that alerts are due to: are changes due to them too?
         self.links: dict[int, ServerLink] = {}
         self._instances: dict[int, str] = {}  # by site, of its link
         self._unwelcomed: set[ServerLink] = set()  # nothing goes there before the welcome
@@ -239,13 +240,14 @@ class Service:
             document = _json({**alert, "raised": raised})
             writes.append(
                 (
-                    "INSERT OR IGNORE INTO alerts (id, watch, document) VALUES (?, ?, ?)",
-                    (alert["id"], alert["watch"], document),
+                    "INSERT OR IGNORE INTO alerts (id, watch, document, kind) VALUES (?, ?, ?, ?)",
+                    (alert["id"], alert["watch"], document, alert["kind"]),
                 )
             )
             writes += [
                 ("INSERT OR IGNORE INTO deliveries SELECT ?, id, seq FROM alerts WHERE id = ?", (sink, alert["id"]))
-                for sink in self.sinks
+                for sink, takes_changes in self.sinks.items()
+                if takes_changes or alert["kind"] == ALERT
             ]
         return writes, len(alerts)
 
@@ -357,10 +359,12 @@ class Service:
             while True:
                 watch = self.coordinator.find(name)
                 document = answer_document(self.coordinator, watch, time.monotonic())
-                newest, alerts = alerts_after(self.store, watch.plan.name, newest)
-                if _differs(document, last) or alerts:
+                newest, told = alerts_after(self.store, watch.plan.name, newest)
+                if _differs(document, last) or told:
                     last = document
-                    yield {**document, "alerts": alerts, "newest": newest}
+                    alerts = [each for each in told if each["kind"] == ALERT]
+                    changes = [each for each in told if each["kind"] != ALERT]
+                    yield {**document, "alerts": alerts, "changes": changes, "newest": newest}
                 await news.wait()
                 news.clear()
                 await asyncio.sleep(_FOLLOW_S)

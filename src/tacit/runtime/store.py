@@ -56,8 +56,10 @@ CREATE TABLE IF NOT EXISTS rankings (
     lineage INTEGER, pane INTEGER, list TEXT, members TEXT NOT NULL, PRIMARY KEY (lineage, list, pane)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_by_key ON changes (lineage, key, pane);
 CREATE TABLE IF NOT EXISTS alerts (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, watch TEXT NOT NULL, document TEXT NOT NULL);
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, watch TEXT NOT NULL, document TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'alert');
 CREATE INDEX IF NOT EXISTS alerts_by_watch ON alerts (watch, seq);
+CREATE INDEX IF NOT EXISTS alerts_by_kind ON alerts (kind, seq);
 CREATE TABLE IF NOT EXISTS deliveries (
     sink TEXT, id TEXT, seq INTEGER NOT NULL, PRIMARY KEY (sink, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS set_aside (

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.language import PythonFunction, describe, explain_text, parse_watch
 from tacit.language.explain import form_of
+from tacit.language.recorded import recorded_plans
 from tests.language.twins import watch
 
 PLAN = parse_watch(
@@ -61,3 +62,23 @@ def test_text_of_a_tracking_watch_with_a_python_function() -> None:
 def test_form(select: str, form: str) -> None:
     ((_, expression),) = watch(f"{select} AS v").outputs
     assert form_of(expression) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        (
+            "SELECT QUANTILE(x, 0.5) AS q FROM t WINDOW LAST 100 ROWS TRACK q WITHIN 5 PERCENT",
+            "100 rows with a value of",
+        ),
+        ("SELECT SELF_JOIN_SIZE(k) AS f FROM t WINDOW LAST 1 ROW TRACK f WITHIN 5 PERCENT", "1 row with a value of"),
+        ("SELECT k FROM t WINDOW LAST 100 ROWS GROUP BY k HAVING COUNT(*) > 9", "100 rows of"),
+        ("SELECT AVG(x) AS a FROM t WINDOW LAST 100 ROWS TRACK a WITHIN 5", "100 rows of"),
+    ],
+)
+def test_whether_rows_without_a_value_take_a_place_in_the_window(text: str, window: str) -> None:
+    """What EXPLAIN says is what is recorded: such rows are left out before windows are made, or they stay."""
+    plan = parse_watch(f"CREATE WATCH w AS {text}")
+    assert f"last {window} each site" in explain_text(plan)
+    (recorded,) = recorded_plans(plan)
+    assert (recorded.where is not None) == ("with a value" in window)

@@ -64,7 +64,7 @@ def describe(plan: WatchPlan, *, predicted: Mapping[str, float] | None = None) -
             for statistic in plan.statistics
         ],
         "centres": list(plan.centres),
-        "window": window_text(plan.window),
+        "window": window_text(plan.window, with_value=_counts_values(plan)),
         "every": every_text(plan.window.every),
         "groups": _groups_text(plan),
         "columns": sorted({use.name for use in plan.columns}),
@@ -104,7 +104,7 @@ def explain_text(plan: WatchPlan, *, predicted: Mapping[str, float] | None = Non
             lines.append(("compares", _formula(value, names)))
     if plan.where and all(key.where == plan.where for key in plan.arguments):
         lines.append(("where", plan.where))
-    lines.append(("window", window_text(plan.window)))
+    lines.append(("window", window_text(plan.window, with_value=_counts_values(plan))))
     lines.append(("panes", f"every {every_text(plan.window.every)}"))
     if (groups := _groups_text(plan)) is not None:
         lines.append(("groups", groups))
@@ -260,12 +260,19 @@ def goal_expressions(goal: Goal | Top | SketchGoal) -> list[Expression]:
     return [goal.expression] if isinstance(goal, Track | Top) else [part.expression for part in comparisons(goal)]
 
 
-def window_text(window: Window) -> str:
+def window_text(window: Window, *, with_value: bool = False) -> str:
+    """The window in words; ``with_value``: rows without a value have no part in it."""
     if window.kind == "rows":
-        return f"last {window.rows:,} row{'' if window.rows == 1 else 's'} of each site"
+        which = " with a value" if with_value else ""
+        return f"last {window.rows:,} row{'' if window.rows == 1 else 's'}{which} of each site"
     if window.kind == "time":
         return f"last {_duration(window.duration_us or 0)}"
     return f"since the start of the {window.unit} (UTC)" if window.kind == "since" else "everything since the start"
+
+
+def _counts_values(plan: WatchPlan) -> bool:
+    """Are rows without a value left out of what the watch counts, and so of its windows of rows?"""
+    return isinstance(plan.goal, SketchGoal) and any(key.missing for key in plan.keys)
 
 
 def every_text(every: Every) -> str:

@@ -4,6 +4,7 @@
 #   make test     one story of every capability (ROOM=protocols: the tests of one room)
 #   make check    format, lint, types, imports, `make test` and the tests marked `middle`
 #   make long     what takes longer than minutes  make bench   the measurements
+#   make schedules   random schedules of faults, as many as `make long` runs (COUNT=10000 FAMILY=vector FROM=1000000)
 #   make lint     check without the tests        make format  let ruff lay out the code
 #   make lock     resolve the requirements anew (UPGRADE=--upgrade takes the newest)
 #   make wire     the wire's Python from tacit.proto   make diagrams   the drawings of docs/PROTOCOLS.md
@@ -13,12 +14,13 @@
 # PYTHON=/path/to/python3 chooses the Python. ARGS="..." is handed to the command.
 
 .DELETE_ON_ERROR:
-.PHONY: setup demo test check long bench lint format lock wire diagrams configuration clean
+.PHONY: setup demo test check long schedules bench lint format lock wire diagrams configuration clean
 
 READY := .venv/.ready
 WARM := .venv/.warm
 RUN := .venv/bin/python -m
 WORKERS ?= 2
+COUNT ?= 10000
 LOCK_PYTHON ?= python3.11
 
 # Nothing is kept outside this folder, so an empty or read-only home does as well.
@@ -51,6 +53,10 @@ check: lint $(WARM)
 
 long: $(WARM)
 	$(PYTEST) -m long $(ARGS)
+	$(MAKE) schedules
+
+schedules: $(WARM)
+	@$(RUN) tests.simulation.many --count $(COUNT) $(foreach name,$(FAMILY),--family $(name)) $(if $(FROM),--from $(FROM))
 
 bench: $(WARM)
 	@.venv/bin/tacit bench $(ARGS)

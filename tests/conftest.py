@@ -1,4 +1,4 @@
-"""One Spark for all tests of a run: starting it costs seconds, and a process can hold only one."""
+"""What all tests share: one Spark, which takes seconds to start, and a line on the random schedules of this run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 # Machines are shared: how long an example takes says nothing about what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which random schedules were judged, so that a failure can be repeated on any commit."""
+    reports = (report for reports in terminalreporter.stats.values() for report in reports)
+    if any("::test_fresh_seeds[" in getattr(report, "nodeid", "") for report in reports):
+        from tests.simulation.slices import fresh_slice
+
+        terminalreporter.section("random schedules")
+        terminalreporter.line(f"{fresh_slice()}")
+        terminalreporter.line(f"again: {fresh_slice().replay}")
 
 
 @pytest.fixture(scope="session")

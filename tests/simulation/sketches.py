@@ -24,7 +24,7 @@ __all__ = [
     "GaugeSchedule",
     "frequent_of",
     "gauge_of",
-    "judge",
+    "judge_sketch",
     "wrong_keys",
     "wrong_values",
 ]
@@ -219,13 +219,12 @@ def wrong_keys(schedule: FrequentSchedule, answers: list[Answer]) -> list[str]:
     return wrong
 
 
-def judge(schedule: GaugeSchedule | FrequentSchedule) -> list[str]:
-    """What went wrong in a run."""
+def judge_sketch(
+    schedule: GaugeSchedule | FrequentSchedule,
+) -> tuple[GaugeSimulation | FrequentSimulation, list[str]]:
+    """The run, and what was wrong with it."""
     simulation = schedule.simulation()
-    try:
-        simulation.run()
-    except Exception as error:
-        raise AssertionError(f"{schedule}: {error!r}") from error
+    simulation.run()
     wrong = schedule.wrong(simulation.settlement.published)
     late = valid_again(simulation, schedule.faults.end, schedule.timing.lease + 5.0)
-    return wrong + ([late] if late is not None else [])
+    return simulation, wrong + ([late] if late is not None else [])

@@ -1,19 +1,18 @@
-"""Tell what happened in the run of a seed: python -m tests.simulation.story SEED [FROM TO] (simulated seconds)."""
+"""Tell what happened in a run: python -m tests.simulation.story SEED [--family NAME] [FROM TO] (simulated seconds)."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from tacit.protocols.messages import Message
 from tacit.transport import SimulatedNetwork
 from tacit.wire import COORDINATOR, HEARTBEATS, kind_of
-from tests.simulation.judge import judge
-from tests.simulation.schedules import schedule_of
+from tests.simulation.families import FAMILIES
 
-TABLES = {"rows", "groups", "estimates", "slacks", "collected", "everyone", "site"}
+TABLES = {"rows", "groups", "estimates", "slacks", "collected", "everyone", "site", "zones"}
 
 
-def tell(seed: int, first: float, last: float) -> None:
+def tell(family: str, seed: int, first: float, last: float) -> None:
     """Print every message but heartbeats, every answer, and the verdict."""
     send = SimulatedNetwork.send
 
@@ -25,17 +24,21 @@ def tell(seed: int, first: float, last: float) -> None:
         send(network, source, message)
 
     SimulatedNetwork.send = say  # type: ignore[method-assign]
-    schedule = schedule_of(seed)
+    schedule = FAMILIES[family].schedule_of(seed)
     print(schedule)
-    simulation, wrong = judge(schedule)
+    simulation, wrong = FAMILIES[family].judge(schedule)
     for when, answer in simulation.published:
         if first <= when <= last:
-            sides = "".join(map(str, answer.sides.tolist()))
+            said = "".join(map(str, answer.sides.tolist())) if answer.lists is None else answer.lists
             panes = f"panes {answer.first} to {answer.pane}"
-            print(f"{when:8.3f}  {answer.state.value} for {panes}: {sides} over {answer.roster}, stale {answer.stale}")
+            print(f"{when:8.3f}  {answer.state.value} for {panes}: {said} over {answer.roster}, stale {answer.stale}")
     print("\n".join(wrong) if wrong else "nothing was wrong")
 
 
 if __name__ == "__main__":
-    span = [float(argument) for argument in sys.argv[2:4]] or [0.0, float("inf")]
-    tell(int(sys.argv[1]), *span)
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.story", description=__doc__)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("span", type=float, nargs="*", metavar="FROM TO", default=[0.0, float("inf")])
+    parser.add_argument("--family", choices=sorted(FAMILIES), default="vector")
+    asked = parser.parse_args()
+    tell(asked.family, asked.seed, *asked.span)

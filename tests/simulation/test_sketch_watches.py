@@ -1,4 +1,4 @@
-"""Watches over sketches under random schedules of faults, and without: every valid answer is right, and all recover."""
+"""Watches over sketches without loss: every pane is valid and right, and what arrives when does not matter."""
 
 from __future__ import annotations
 
@@ -7,36 +7,11 @@ import pytest
 from tacit.transport import Faults
 from tacit.vocabulary import State
 from tests.simulation.checkers import valid_share
-from tests.simulation.sketches import PANES, frequent_of, gauge_of, judge
+from tests.simulation.sketches import PANES, frequent_of, gauge_of
 from tests.simulation.test_faultless import SLOW
 from tests.tiers import parametrize_in_tiers
 
-CHUNK, CHUNKS = 30, 4
-LONG_CHUNK, LONG_CHUNKS = 100, 50
 KINDS = [gauge_of, frequent_of]
-
-
-def judge_many(make, first: int, count: int) -> None:
-    failures = []
-    for seed in range(first, first + count):
-        schedule = make(seed)
-        wrong = judge(schedule)
-        if wrong:
-            failures.append(f"{schedule}\n  " + "\n  ".join(wrong[:5]))
-    assert not failures, f"{len(failures)} of {count} schedules went wrong\n" + "\n".join(failures)
-
-
-@pytest.mark.parametrize("make", KINDS)
-@parametrize_in_tiers("chunk", range(CHUNKS), in_test=1)
-def test_schedules(make, chunk):
-    judge_many(make, chunk * CHUNK, CHUNK)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
-def test_many_schedules(make, chunk):
-    judge_many(make, 1_000_000 + chunk * LONG_CHUNK, LONG_CHUNK)
 
 
 @pytest.mark.parametrize("make", KINDS)

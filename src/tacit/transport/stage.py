@@ -120,7 +120,7 @@ class Stage(ABC):
         for stay in self.stays:
             network.at(stay.start, partial(self._start, stay))
             if stay.end is not None:
-                network.at(stay.end, partial(self._leave, stay.site))
+                network.at(stay.end, partial(self._leave, stay))
         for outage in network.faults.outages:
             restart = self._resume if outage.process == COORDINATOR else partial(self._restart, outage.process)
             network.at(outage.end, restart)
@@ -205,8 +205,11 @@ class Stage(ABC):
             if pane > machine.closed:
                 self._close(site, pane)
 
-    def _leave(self, site: int) -> None:
-        if self._running(site):
+    def _leave(self, stay: Stay) -> None:
+        """The site leaves, and says so again if it crashes unheard. If it has joined again by then, it stays."""
+        site = stay.site
+        if self._since[site] != stay.start:
+            return
+        if self._running(site) and not self.sites[site].leaving:
             self._site_says(site, self.sites[site].leave())
-        elif self._since[site] is not None:
-            self.network.at(self.network.now + self.timing.heartbeat, partial(self._leave, site))
+        self.network.at(self.network.now + self.timing.heartbeat, partial(self._leave, stay))

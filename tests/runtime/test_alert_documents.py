@@ -87,6 +87,20 @@ def test_groups_that_read_alike_are_told_apart(tmp_path: Path) -> None:
     assert {str(row["group"]) for row in shown["watch"]["answer"]} == {"[None]", "['NULL']", "['a, b']"}
 
 
+def test_groups_are_arrays_of_typed_values(tmp_path: Path) -> None:
+    sentence = (
+        "CREATE WATCH w AS SELECT k, x, SUM(x) AS s FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND GROUP BY k, x"
+        " ALERT WHEN s > 8"
+    )
+    rows = [(second, key, value) for second in range(10) for key in ("7", "a, b") for value in (9, 12)]
+    live = run(tmp_path, sentence, rows, 12)
+    wanted = sorted([["7", 9], ["7", 12], ["a, b", 9], ["a, b", 12]])
+    raised = [each["group"] for each in live.alerts if each["side"] == "above"]
+    assert sorted(raised) == wanted
+    (shown,) = live.ask("SHOW WATCH w")
+    assert sorted(row["group"] for row in shown["watch"]["answer"]) == wanted
+
+
 def test_an_alert_without_a_site_says_which_one_and_since_when(tmp_path: Path) -> None:
     sentence = "CREATE WATCH w AS SELECT AVG(x) AS m FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND ALERT WHEN m > 8"
     live = Live(tmp_path, SITES, "d", COLUMNS)

@@ -1,8 +1,9 @@
 """The document of an alert, or of a change, as every sink, ``follow`` and the store have it (docs/CONFIGURATION.md).
 
 An *alert* is a condition that begins or ceases to hold, or a member that enters or leaves a list. A *change* is a new
-value of a watch that tracks, or another order of a ranking. Sites stand in a document by their numbers until the
-coordinator has put in their names (``named``).
+value of a watch that tracks, or another order of a ranking. Sites stand in a document by their numbers, and groups by
+their keys, until the coordinator has put in names and
+values (``named``, ``valued``).
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 
 from tacit.vocabulary import Answer
 from tacit.vocabulary.calendar import iso_time
-from tacit.vocabulary.keys import Value
+from tacit.vocabulary.keys import key_values
 
-__all__ = ["ALERT", "CHANGE", "Document", "alert_id", "document_of", "named"]
+__all__ = ["ALERT", "CHANGE", "Document", "alert_id", "document_of", "named", "valued"]
 
 Document = dict[str, Any]
 
@@ -36,14 +37,14 @@ def document_of(
     watch: str,
     pane: int,
     pane_us: int,
-    group: Sequence[Value] | None,
+    group: str | None,
     side: str | None = None,
     value: float | None = None,
     threshold: float | None = None,
     comparison: str | None = None,
     **more: Any,
 ) -> Document:
-    """What is told of an answer at a pane; sites are still numbers."""
+    """What is told of an answer at a pane; sites are still numbers, groups and objects still keys."""
     return {
         "id": id,
         "kind": kind,
@@ -61,6 +62,19 @@ def document_of(
         "late": answer.late,
         **more,
     }
+
+
+def valued(document: Document, kinds: Sequence[str], per: int) -> Document:
+    """The document with the values of its groups and objects in place of their keys.
+
+    ``kinds`` says what the parts of a key are; the last ``per`` of them name the list of a ranking.
+    """
+    group, cut = document["group"], len(kinds) - per
+    found = {**document, "group": None if group is None else key_values(group, kinds[cut:] if per else kinds)}
+    if "ranking" in document:
+        found |= {how: [key_values(key, kinds[:cut]) for key in document[how]] for how in ("entered", "left")}
+        found["ranking"] = [[key_values(key, kinds[:cut]), score] for key, score in document["ranking"]]
+    return found
 
 
 def named(document: Document, names: Mapping[int, str], clock_at_zero: float) -> Document:

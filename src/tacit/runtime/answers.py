@@ -23,7 +23,6 @@ from tacit.runtime.alert_documents import ALERT, CHANGE, Document, alert_id, doc
 from tacit.runtime.store import Write
 from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
-from tacit.vocabulary.keys import key_values
 
 __all__ = ["Said", "Teller", "ValueTeller", "guarantee_of", "said_of", "side_of"]
 
@@ -170,7 +169,7 @@ class Teller:
             watch=self.plan.name,
             pane=pane,
             pane_us=self.pane_us,
-            group=None if self.plan.grouping is None else key_values(key),
+            group=None if self.plan.grouping is None else key,
             side=None if self._tracks else side_of(self.plan, now.side),
             value=_number(number),
             threshold=threshold,

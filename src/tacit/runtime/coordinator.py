@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
 from typing import Any
 
+from tacit.functions.goals import Top
 from tacit.language.altering import altered
 from tacit.language.explain import explain_text
 from tacit.language.places import closest
@@ -35,7 +36,7 @@ from tacit.language.statements import parse_statements, statement_lines
 from tacit.protocols.messages import Leave, Message
 from tacit.runtime.accounts import Accounts
 from tacit.runtime.alert_counts import AlertCounts
-from tacit.runtime.alert_documents import ALERT, CHANGE, Document, named
+from tacit.runtime.alert_documents import ALERT, CHANGE, Document, named, valued
 from tacit.runtime.guarded import Addressed, fail, spoken, writes_of
 from tacit.runtime.kept_watch import KeptWatch, Tuning
 from tacit.runtime.known_sites import KnownSites
@@ -233,7 +234,7 @@ class Coordinator:
         alerts, self._alerts = self._alerts, []
         for watch in self.watches.values():
             writes += writes_of(watch)
-            alerts += watch.take_alerts()
+            alerts += self._alerts_of(watch)
         if not alerts:
             return writes, []
         names = {number: site.name for number, site in self.sites.items()}
@@ -241,6 +242,14 @@ class Coordinator:
             for missing in alert["missing"]:
                 missing["since"] = self.sites.silent_since(missing["site"], missing["since"])
         return writes, [named(alert, names, self.wall() - now) for alert in alerts]
+
+    def _alerts_of(self, watch: KeptWatch) -> list[Document]:
+        """The alerts and changes of a watch since the last time."""
+        alerts = watch.take_alerts()
+        if not alerts or watch.plan.grouping is None:
+            return alerts
+        kinds, goal = self.sites.key_kinds(watch.plan), watch.plan.goal
+        return [valued(alert, kinds, goal.per if isinstance(goal, Top) else 0) for alert in alerts]
 
     # Questions
 
@@ -386,7 +395,7 @@ class Coordinator:
         number = watch.number
         watch.status = "dropped"
         self._writes += writes_of(watch)
-        self._alerts += watch.take_alerts()
+        self._alerts += self._alerts_of(watch)
         self._writes.append(("UPDATE watches SET status = 'dropped' WHERE number = ?", (number,)))
         self._writes.append(("INSERT OR REPLACE INTO ended VALUES (?, ?)", (number, self.wall())))
         self._writes.append(("DELETE FROM books WHERE watch = ?", (number,)))

@@ -6,9 +6,13 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tacit.language.key_kinds import key_kinds
+from tacit.language.plan import WatchPlan
 from tacit.runtime.store import Write
 
 __all__ = ["KnownSite", "KnownSites"]
+
+_KINDS_MAX = 4_096
 
 
 @dataclass(slots=True)
@@ -45,6 +49,7 @@ class KnownSites(Mapping[int, KnownSite]):
         self._numbers = {site.name: site.number for site in self._sites.values()}
         self._wall = wall
         self._writes: list[Write] = []
+        self._kinds: dict[str, tuple[str, ...]] = {}  # of keys, by the watch's sentence
         self._expected = {self.admit(name, now).number for name in sorted(expected)}
 
     def __getitem__(self, number: int) -> KnownSite:
@@ -74,12 +79,14 @@ class KnownSites(Mapping[int, KnownSite]):
         """A site has these tables now."""
         if tables != site.tables:
             site.tables = tables
+            self._kinds.clear()
             self._store(site)
 
     def dismiss(self, site: KnownSite) -> None:
         """A site is expected no more, and no watch must fit its tables; if it comes back, it says what it has."""
         self._expected.discard(site.number)
         site.tables = {}
+        self._kinds.clear()
         self._store(site)
 
     def online(self) -> list[KnownSite]:
@@ -93,6 +100,17 @@ class KnownSites(Mapping[int, KnownSite]):
     def with_any(self, tables: Collection[str]) -> list[KnownSite]:
         """Those that have one of these tables, as far as they ever said."""
         return [site for site in self._sites.values() if not site.tables.keys().isdisjoint(tables)]
+
+    def key_kinds(self, plan: WatchPlan) -> tuple[str, ...]:
+        """What the parts of a group's key are, by the columns of all sites that have the watch's table."""
+        if plan.grouping is None:
+            return ()
+        if plan.text not in self._kinds:
+            if len(self._kinds) >= _KINDS_MAX:  # sentences that were altered and dropped are among them
+                self._kinds.clear()
+            tables = [site.tables[plan.table] for site in self._sites.values() if plan.table in site.tables]
+            self._kinds[plan.text] = key_kinds(plan, tables)
+        return self._kinds[plan.text]
 
     def waited_for(self, tables: Collection[str]) -> set[int]:
         """The sites that a start waits for: those that are expected and may have a table, and those that have one."""

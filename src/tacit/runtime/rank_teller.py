@@ -8,7 +8,7 @@ the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.functions.expressions import Variable
@@ -78,28 +78,34 @@ class RankTeller:
             watch=self.plan.name,
             pane=pane,
             pane_us=self.pane_us,
-            group=key_values(name) if self.goal.per else None,
-            entered=[key_values(key) for key in now if key not in before],
-            left=[key_values(key) for key in before if key not in now],
-            ranking=[[key_values(key), score] for key, score in now.items()],
+            group=name if self.goal.per else None,
+            entered=[key for key in now if key not in before],
+            left=[key for key in before if key not in now],
+            ranking=list(now.items()),
         )
 
 
-def list_rows(plan: WatchPlan, said: Lists, most: int) -> list[dict[str, Any]]:
+def list_rows(plan: WatchPlan, said: Lists, kinds: Sequence[str], most: int) -> list[dict[str, Any]]:
     """The lists as rows: rank, object, score, and the list where there are several.
 
     Without RANKED WITHIN nothing is promised of scores: ``counted`` is what they were when they were last counted.
     """
     assert isinstance(plan.goal, Top | Frequent)
     goal = _SET if isinstance(plan.goal, Frequent) else plan.goal
+    cut = len(kinds) - goal.per  # the last parts of a key name its list
     rows: list[dict[str, Any]] = []
     for name, members in sorted(said.items()):
         for rank, (key, score) in enumerate(members.items(), 1):
-            row: dict[str, Any] = {"rank": rank, "object": key_values(key), "value": score, "counted": score}
+            row: dict[str, Any] = {
+                "rank": rank,
+                "object": key_values(key, kinds[:cut]),
+                "value": score,
+                "counted": score,
+            }
             if goal.ranked is None and goal.using != "topico":
                 row["value"] = None
             if goal.per:
-                row["group"] = key_values(name)
+                row["group"] = key_values(name, kinds[cut:])
             rows.append(row)
             if len(rows) >= most:
                 return rows

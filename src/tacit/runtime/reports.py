@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         "stale": [{"site": site, "seconds": round(max(0.0, now - heard), 1)} for site, heard in stale],
         "problems": {names[site]: offer.problem for site, offer in sorted(watch.offers.items()) if offer.problem},
         "waiting_for": [],
-        "answer": _answers(watch),
+        "answer": _answers(watch, coordinator.sites.key_kinds(watch.plan)),
     }
     if watch.problem:
         document["problems"]["coordinator"] = watch.problem
@@ -119,11 +120,11 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
     return document
 
 
-def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
+def _answers(watch: KeptWatch, kinds: Sequence[str]) -> list[dict[str, Any]]:
     if watch.answered is None:
         return []
     if watch.ranks:
-        return list_rows(watch.plan, watch.said, GROUPS_SHOWN)
+        return list_rows(watch.plan, watch.said, kinds, GROUPS_SHOWN)
     tracks = isinstance(watch.plan.goal, Track) or watch.gauged
     rows = []
     spoken_of = [(key, said) for key, said in watch.said.items() if key or not watch.by_member]
@@ -133,7 +134,7 @@ def _answers(watch: KeptWatch) -> list[dict[str, Any]]:
             row["side"] = side_of(watch.plan, said.side)
             row["met"] = said.side == 1
         if watch.plan.grouping is not None:
-            row["group"] = key_values(key)
+            row["group"] = key_values(key, kinds)
         rows.append(row)
     return rows
 

@@ -6,8 +6,9 @@ Order: numbers by size, before texts; that is how ties between groups are broken
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from math import isfinite
 
@@ -15,6 +16,12 @@ __all__ = ["Value", "group_label", "key_label", "key_order", "key_values", "spli
 
 Value = str | int | float | bool | None
 """One value of a group's key, as JSON has it."""
+
+# As Spark writes them: of each value there is one text, so that different texts are different values.
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,18}")
+_DOUBLE = re.compile(r"-?(0|[1-9]\d*)\.(0|\d*[1-9])(E-?[1-9]\d*)?")
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d*[1-9])?")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -46,15 +53,15 @@ def group_label(group: Iterable[Value]) -> str:
 
 
 def key_values(key: str, kinds: Sequence[str] = ()) -> list[Value]:
-    """The values of a key, as JSON has them.
+    """The values of a key, as JSON has them; different keys have different values.
 
-    ``kinds`` says what each is: "number", "boolean", "time" or "text"; what is not said is a text. A number that JSON's
-    readers could not tell from its neighbours stays a text.
+    ``kinds`` says what each is: "whole", "double" or "decimal" numbers, "boolean", "time" or "text"; what is not said
+    is a text. A number that JSON's readers could not tell from its neighbours stays a text.
 
-    >>> key_values('["4", "true", null, "2026-03-01 12:00:00"]', ("number", "boolean", "text", "time"))
+    >>> key_values('["4", "true", null, "2026-03-01 12:00:00"]', ("whole", "boolean", "text", "time"))
     [4, True, None, '2026-03-01T12:00:00Z']
-    >>> key_values('["4", "1.50", "NaN"]', ("text", "number", "number"))
-    ['4', 1.5, 'NaN']
+    >>> key_values('["4", "1.0E10", "NaN", "1.50"]', ("text", "double", "double", "decimal"))
+    ['4', 10000000000.0, 'NaN', 1.5]
     """
     parts = _parts(key)
     return [_typed(part, kinds[at] if at < len(kinds) else "text") for at, part in enumerate(parts)]
@@ -92,24 +99,20 @@ def _value_label(value: Value) -> str:
 def _typed(part: str | None, kind: str) -> Value:
     if part is None:
         return None
-    if kind == "boolean" and part in ("true", "false"):
-        return part == "true"
-    if kind == "time":
-        return part.replace(" ", "T", 1) + "Z"
-    return _number(part) if kind == "number" else part
-
-
-def _number(part: str) -> Value:
-    try:
-        exact = Decimal(part)
-    except InvalidOperation:
-        return part
-    if not exact.is_finite():
-        return part
-    if exact == exact.to_integral_value() and "." not in part and "E" not in part.upper():
-        return int(exact)
-    near = float(part)
-    return near if isfinite(near) and Decimal(repr(near)) == exact else part
+    match kind:
+        case "boolean" if part in ("true", "false"):
+            return part == "true"
+        case "time" if _TIME.fullmatch(part):
+            return part.replace(" ", "T", 1) + "Z"
+        case "whole" if _WHOLE.fullmatch(part):
+            return int(part)
+        case "double" if _DOUBLE.fullmatch(part) and isfinite(float(part)):
+            return float(part)
+        case "decimal" if _WHOLE.fullmatch(part):
+            return int(part)
+        case "decimal" if _DECIMAL.fullmatch(part) and Decimal(repr(float(part))) == Decimal(part):
+            return float(part)
+    return part
 
 
 def _parts(key: str) -> list[str | None]:

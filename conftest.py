@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+
+# Where `make` keeps compiled kernels: without it each process that a test starts would compile them for minutes.
+CACHE = Path(__file__).parent / ".venv" / "cache"
+if CACHE.is_dir():
+    os.environ.setdefault("TACIT_CACHE_DIR", str(CACHE))
+    os.environ.setdefault("MPLCONFIGDIR", str(CACHE / "matplotlib"))
 
 # Tests run in as many processes as there are cores. Native threads beside them wait for each other by spinning, which
 # made fits ten times slower. Set here, before NumPy is imported; processes that tests start have their own environment.

@@ -248,7 +248,12 @@ PARTS = {"year": [2020] * 9, "month": [1] * 9, "day": [1] * 9, "hour": list(rang
             "(ts: its numbers look like milliseconds, and tacit reads",
         ),
         (without("station"), [], "nothing says which rows belong to which site; say --site COLUMN"),
-        (without("station"), [], "such as hits, or --sites 4"),
+        (without("station"), [], "say --site COLUMN, or --sites 4"),  # hits is measured, and tells no sites apart
+        (
+            without("station") | {"floor": [k % 7 for k in range(400)], "team": [f"t{k % 5}" for k in range(400)]},
+            [],
+            "say --site COLUMN, such as team or floor, or --sites 4",
+        ),
         (readings(), ["--time", "tss"], "--time tss: the data has no such column; did you mean ts?"),
         (readings(), ["--time", "station"], "--time station: its texts are not times"),
         (readings(), ["--site", "stat"], "did you mean station?"),

@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 
 from tacit.cli import live
+from tacit.cli.doing import Doing
+from tacit.cli.up import Screen
 from tacit.runtime.site_runner import SparkHost
+from tacit.vocabulary import MachineError
+from tests.runtime.light import until
 
 Tacit = Callable[..., Any]
 
@@ -39,7 +43,66 @@ def test_a_token_that_is_not_there_is_found_before_spark_is_started(
     monkeypatch.setattr(live, "load_kernels", lambda: None)
     done = tacit(command[0], config, *command[1:])
     assert done.code == 2
-    assert done.err.startswith(f"tacit: the file {config.with_name('east.token')} does not exist")
+    last = done.err.splitlines()[-1]
+    assert last.startswith(f"tacit: the file {config.with_name('east.token')} does not exist")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["plain", "json"])
+def test_without_a_terminal_every_step_of_the_start_is_a_line(
+    more: tuple[str, ...], tacit: Tacit, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark does not start here, so the last line is why."""
+    monkeypatch.setattr(live, "load_kernels", lambda: None)
+    monkeypatch.setattr("tacit._kernel_cache.are_compiled", lambda: False)
+    config.with_name("east.token").write_text("secret")
+    monkeypatch.setattr(SparkHost, "session", no_java)
+    done = tacit("up", config, *more)
+    assert done.err.splitlines() == [
+        "tacit: setting up",
+        "tacit: compiling kernels, once on this machine: it takes a few minutes",
+        "tacit: starting the coordinator",
+        "tacit: starting Spark for east",
+        "tacit: ending",
+        "tacit: there is no Java here",
+    ]
+    assert done.out == ""
+
+
+def no_java(_: SparkHost) -> None:
+    """What starting Spark says on a machine without Java."""
+    raise MachineError("there is no Java here")
+
+
+def test_what_takes_long_is_said_again(capsys: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+
+    def still() -> bool:
+        said.append(capsys.readouterr().err)
+        return "still compiling" in "".join(said)
+
+    with Doing(still_s=0.02) as doing:
+        doing.say("compiling")
+        doing.say("compiling")  # nothing new
+        until(still)
+        doing.say("")
+        capsys.readouterr()
+    assert "".join(said).count("tacit: compiling\n") == 1
+
+
+def test_a_screen_without_a_terminal_tells_sites_and_states_when_they_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = {"watch": "hot", "waiting_for": [], "answer": [], "state": "filling"}
+    with Screen() as screen:
+        for status in ("linking up", "linking up", "reading"):
+            screen.sites({"north": (status, ["air", "water"])})
+        for state in ("filling", "filling", "valid", "resolving", "valid", "stale"):
+            screen.table([{**row, "state": state, "waiting_for": ["south"] if state == "filling" else []}])
+    lines = [line.removeprefix("tacit: ") for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "site north: linking up", "site north: reading air, water", "watch hot: filling, waiting for south",
+        "watch hot: valid", "watch hot: stale",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])

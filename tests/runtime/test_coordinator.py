@@ -456,3 +456,27 @@ def test_a_commit_is_whole_or_nothing(tmp_path: Path) -> None:
         store.commit([("INSERT INTO meta VALUES ('a', '1')", ()), ("INSERT INTO nowhere VALUES (1)", ())])
     assert store.one("SELECT 1 FROM meta WHERE key = 'a'") is None
     assert [store.next_start(), store.next_start()] == [1, 2]
+
+
+def test_old_rows_under_a_wall_clock_are_said_to_be_a_recording(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Time leaps from the rows to now: nothing of the recording would be in a window."""
+
+    def complaints(clock: str, newest: int, now: int) -> list[str]:
+        caplog.clear()
+        live = Live(tmp_path / f"{clock}{newest}{now}", SITES, "d", COLUMNS)
+        for agent in live.agents.values():
+            agent.tables["d"].clock.mode = clock
+        live.wall_us = now * 1_000_000
+        live.ask(HOT)
+        for batch in range(2):
+            live.batch("north", rows(HOT, range(newest - 10 + 10 * batch, newest + 10 * batch), 5))
+        return [message for message in caplog.messages if "its first rows are old" in message]
+
+    day = 86_400
+    (said,) = complaints("wall", 100 * day, 103 * day)
+    assert "table d: its first rows are old (the newest is of 1970-04-10T23:59:59Z, 3 days ago)" in said
+    assert 'write clock = "event"' in said
+    assert complaints("wall", 100 * day, 100 * day + 60) == []
+    assert complaints("event", 100 * day, 103 * day) == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import typer
 
 __all__ = ["register"]
+
+_log = logging.getLogger(__name__)
 
 
 def register(app: typer.Typer) -> None:
@@ -25,13 +28,14 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(path: Path) -> int:
-    from tacit.cli.live import load_kernels, stop_on_signals
+    from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.runtime.config import load_config
     from tacit.runtime.coordinator_runner import CoordinatorRunner
     from tacit.vocabulary.errors import TacitError
 
     config = load_config(path)
     runner = CoordinatorRunner(config)
+    _log.info("coordinator: %s", kernels_text())
     load_kernels()
     with stop_on_signals() as stop:
         runner.start()

@@ -16,7 +16,15 @@ from rich.table import Table
 
 from tacit.vocabulary.keys import group_label
 
-__all__ = ["answer_text", "load_kernels", "log_to_stderr", "state_text", "stop_on_signals", "watch_table"]
+__all__ = [
+    "answer_text",
+    "kernels_text",
+    "load_kernels",
+    "log_to_stderr",
+    "state_text",
+    "stop_on_signals",
+    "watch_table",
+]
 
 
 @contextmanager
@@ -53,9 +61,18 @@ def load_kernels() -> None:
     from tacit.cli.work import no_interrupt_lost
 
     with no_interrupt_lost():
+        from tacit._kernel_cache import note_compiled
         from tacit.recording.warm import warm_kernels
 
         warm_kernels()
+        note_compiled()
+
+
+def kernels_text() -> str:
+    """What loading the kernels will be, in words."""
+    from tacit._kernel_cache import are_compiled
+
+    return "loading kernels" if are_compiled() else "compiling kernels, once on this machine: it takes a few minutes"
 
 
 class _StandardError(logging.StreamHandler[TextIO]):

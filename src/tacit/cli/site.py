@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import typer
 
 __all__ = ["register"]
+
+_log = logging.getLogger(__name__)
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(path: Path, name: str) -> int:
-    from tacit.cli.live import load_kernels, stop_on_signals
+    from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.recording.run import spark_room
     from tacit.runtime.config import load_config
     from tacit.runtime.local import LocalSites
@@ -34,12 +37,14 @@ def _run(path: Path, name: str) -> int:
     config = load_config(path)
     config.site(name)
     spark_room()  # says how to install Spark where it is not
+    _log.info("site %s: %s", name, kernels_text())
     load_kernels()
     with stop_on_signals() as stop:
 
-        def tell(_: str) -> None:
+        def tell(text: str) -> None:
             if stop.is_set():
                 raise KeyboardInterrupt
+            _log.info("site %s: %s", name, text)
 
         sites = LocalSites(config, [name])
         try:

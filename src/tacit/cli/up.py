@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tacit.cli.doing import Doing, with_seconds
 from tacit.vocabulary.alerts import about_text, basis_text, change_text
 
 if TYPE_CHECKING:
@@ -48,19 +49,21 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
 
     What is ``judged`` runs for so long after its first answer, however quick the machine is at the start.
     """
-    from tacit.cli.live import load_kernels, stop_on_signals
+    from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
     from tacit.runtime.judge import Judge
     from tacit.runtime.local import LocalSystem
     from tacit.runtime.store import Store
 
-    spark_room()
-    judge = Judge() if judged else None
-    system = LocalSystem(config, witness=None if judge is None else judge.witness)
     status: dict[str, Any] = {}
     with Screen(quiet=json_) as screen:
-        screen.say("loading kernels (compiled the first time, which takes a minute or two)")
+        screen.say("setting up")
+        with orderly_end():
+            spark_room()
+            judge = Judge() if judged else None
+            system = LocalSystem(config, witness=None if judge is None else judge.witness)
+        screen.say(kernels_text())
         with orderly_end():  # compiling takes no notice of an event; nothing is there yet that must end in order
             load_kernels()
         with stop_on_signals() as stop:
@@ -116,6 +119,7 @@ def _show(
     while True:
         system.mind(stop)
         status = system.coordinator.ask({"status": True})
+        screen.sites({runner.name: (runner.status, list(runner.config.tables)) for runner in system.sites.runners})
         alerts = system.coordinator.ask({"sql": "SHOW ALERTS LIMIT 100"})["results"][0]["alerts"]
         for alert in reversed(alerts):
             if alert["id"] not in seen:
@@ -149,7 +153,10 @@ class Screen:
         self._console = output()
         self._quiet = quiet
         self._live: Any = None
-        self._doing = ""
+        self._doing, self._since = "", time.monotonic()
+        self._lines = Doing()
+        self._statuses: dict[str, str] = {}
+        self._states: dict[str, str] = {}
         self._alerts: list[str] = []
         self._complaints: set[str] = set()
         self._rows: list[dict[str, Any]] = []
@@ -158,19 +165,39 @@ class Screen:
         if self._console.is_terminal and not self._quiet:
             from rich.live import Live
 
-            self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+            self._live = Live(
+                console=self._console, refresh_per_second=4, transient=True, get_renderable=self._rendered
+            )
             self._live.__enter__()
+        else:
+            self._lines.__enter__()
         return self
 
     def __exit__(self, *story: object) -> None:
         if self._live is not None:
             self._live.__exit__(None, None, None)
             self._live = None
+        self._lines.__exit__()
 
     def say(self, text: str) -> None:
-        """What is being done."""
-        self._doing = text
+        """What is being done: on a terminal a line that comes and goes, else a line on standard error."""
+        if text != self._doing:
+            self._doing, self._since = text, time.monotonic()
+        if self._live is None:
+            self._lines.say(text)
         self._draw()
+
+    def sites(self, sites: dict[str, tuple[str, list[str]]]) -> None:
+        """What each site does, and which tables it has: said when that changes."""
+        fresh = {name for name, (status, _) in sites.items() if self._statuses.get(name) != status}
+        self._statuses = {name: status for name, (status, _) in sites.items()}
+        if self._live is None:
+            for name in sorted(fresh):
+                status, tables = sites[name]
+                self._lines.say(f"site {name}: {status}" + (f" {', '.join(tables)}" if status == "reading" else ""))
+            self._lines.say("")
+        busy = [f"site {name}: {status}" for name, (status, _) in sites.items() if status != "reading"]
+        self._doing = "; ".join(busy)
 
     def complain(self, text: str) -> None:
         """Something that the user must know, on standard error, the first time that it is said."""
@@ -193,8 +220,15 @@ class Screen:
             self._console.print(line, soft_wrap=True, markup=False)
 
     def table(self, rows: list[dict[str, Any]]) -> None:
-        """What is watched now."""
+        """What is watched now; without a terminal, a line for each state that is new, but those that pass by."""
         self._rows = rows
+        for row in rows if self._live is None else ():
+            waiting = f", waiting for {', '.join(row['waiting_for'])}" if row["waiting_for"] else ""
+            state = row["state"] + waiting
+            if row["state"] != "resolving" and self._states.get(row["watch"]) != state:
+                self._states[row["watch"]] = state
+                self._lines.say(f"watch {row['watch']}: {state}")
+                self._lines.say("")
         self._draw()
 
     def last(self, status: dict[str, Any]) -> None:
@@ -218,8 +252,11 @@ class Screen:
                 self._console.print(f"  {line}", soft_wrap=True, markup=False)
 
     def _draw(self) -> None:
-        if self._live is None:
-            return
+        if self._live is not None:
+            self._live.refresh()
+
+    def _rendered(self) -> Any:
+        """What stands on the terminal now; it is asked for four times a second."""
         from rich.console import Group
         from rich.text import Text
 
@@ -228,13 +265,28 @@ class Screen:
         parts: list[Any] = [watch_table(self._rows)] if self._rows else []
         parts += [Text(line, style="yellow") for line in self._alerts]
         if self._doing:
-            parts.append(Text(self._doing + " …", style="dim"))
-        self._live.update(Group(*parts))
+            parts.append(Text(with_seconds(self._doing, self._since) + " …", style="dim"))
+        return Group(*parts)
+
+
+def _compile_kernels(stop: threading.Event) -> None:
+    """In a process of its own, so that this one stays small; it ends early when it is told to."""
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "tacit.recording.warm"]
+    compiling = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # interrupts are ours
+    while compiling.poll() is None:
+        if stop.wait(_SHOW_S):
+            compiling.terminate()
+            compiling.wait()
+            return
 
 
 def _run_processes(path: Path, config: Config, seconds: float | None, json_: bool) -> int:
     """One process each; a site or coordinator that ends is started again."""
-    from tacit.cli.live import stop_on_signals
+    from tacit._kernel_cache import are_compiled
+    from tacit.cli.live import kernels_text, stop_on_signals
     from tacit.cli.work import as_json
     from tacit.pipelines.private_folders import remove_left_folders
     from tacit.runtime.processes import Processes
@@ -251,14 +303,25 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     with stop_on_signals() as stop, Screen(quiet=json_) as screen:
         status: dict[str, Any] = {}
         try:
-            processes.start()
+            if not are_compiled():  # once, and not by each process for itself
+                screen.say(kernels_text())
+                _compile_kernels(stop)
+            names = ", ".join(config.sites)
+            screen.say(f"starting the coordinator, and Spark at {names}" if names else "starting the coordinator")
+            if not stop.is_set():
+                processes.start()
             screen.say_once(_where(config, port))
             begin = time.monotonic()
             while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
                 processes.mind()
                 status = processes.status() or status
                 screen.table(status.get("watches", []))
-                screen.say("" if processes.silence is None else f"the coordinator is asked: {processes.silence}")
+                if status and processes.silence is None:
+                    online = {site["site"]: site["online"] for site in status["sites"]}
+                    words = {True: "linked up", False: "starting Spark, or away"}
+                    screen.sites({name: (words[online.get(name, False)], []) for name in config.sites})
+                elif status:
+                    screen.say(f"the coordinator is asked: {processes.silence}")
                 if not status and processes.silence is not None and time.monotonic() - begin > _SILENT_S:
                     screen.complain(f"the coordinator cannot be asked: {processes.silence}")
         finally:

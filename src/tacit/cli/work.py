@@ -96,6 +96,11 @@ def no_interrupt_lost() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
         raise ends[came[0]]
 
+    def unraisable(story: sys.UnraisableHookArgs) -> None:
+        if story.exc_value not in ends.values():  # what was lost comes again, and needs no trace on the terminal
+            hook(story)
+
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     before = {number: signal.signal(number, note) for number in (*ends, signal.SIGALRM)}
     try:
         yield
@@ -104,6 +109,7 @@ def no_interrupt_lost() -> Iterator[None]:
             raise ends[came[0]] from None
         raise
     finally:
+        sys.unraisablehook = hook
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, handler)

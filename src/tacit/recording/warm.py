@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit._kernel_cache import note_compiled
 from tacit.functions.curvature import Curves
 from tacit.functions.expressions import Variable
 from tacit.functions.goals import Accuracy, Comparison, Frequent, InnerProduct, Quantile, SelfJoin, Top
@@ -105,3 +106,4 @@ def _warm_sketches() -> None:
 
 if __name__ == "__main__":
     warm_kernels()
+    note_compiled()

@@ -54,7 +54,7 @@ class LocalSites:
         for runner in self.runners:
             if runner.config.token is not None:
                 runner.config.token.reveal()
-        tell("starting Spark")
+        tell(f"starting Spark for {', '.join(self.names)}")
         self.host.session()
         self.spark_up = time.monotonic()
         for runner in self.runners:

@@ -15,10 +15,14 @@ from collections.abc import Mapping
 
 from tacit.runtime.blobs import Change, pack_record, unpack_record
 from tacit.vocabulary import OptionError, ProtocolError
+from tacit.vocabulary.calendar import DAY_US
 
 __all__ = ["AHEAD_US", "TableClock"]
 
 _KEY = "clock"
+OLD_US = DAY_US
+"""Rows that are older when a table is read for the first time were recorded; ``tacit init`` draws the same line."""
+
 AHEAD_US = 60_000_000
 """Clocks differ; a row that is further ahead of now than this has a wrong time."""
 
@@ -69,6 +73,10 @@ class TableClock:
     def is_ahead(self, time_us: int, now_us: int) -> bool:
         """Has a row a time that is not to be believed? Only where time is now."""
         return self.mode == "wall" and time_us > now_us + AHEAD_US
+
+    def is_old(self, newest_us: int, now_us: int) -> bool:
+        """Are the first rows of the table, the newest of this time, a recording, though its time is to be now?"""
+        return self.mode == "wall" and self.max_time is None and newest_us < now_us - OLD_US
 
     def seen(self, now_us: int) -> int | None:
         """The newest time of rows that were read, as far as it is to be believed: a new watch begins after it."""

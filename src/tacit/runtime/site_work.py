@@ -20,7 +20,7 @@ from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import WatchData
 from tacit.vocabulary import InputError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
-from tacit.vocabulary.calendar import iso_time
+from tacit.vocabulary.calendar import DAY_US, iso_time
 
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
@@ -154,6 +154,14 @@ def warn_of_times(table: SiteTable, works: Sequence[Work], batch: Batch, now_us:
             "table %s has rows without a time (%d in this batch), which count nowhere", table.name, batch.no_time
         )
     newest = batch.max_time
+    if newest is not None and table.clock.is_old(newest, now_us):
+        days = (now_us - newest) // DAY_US
+        _log.warning(
+            "table %s: its first rows are old (the newest is of %s, %s day%s ago), and its clock is \"wall\": the time"
+            " from then until now passes at once, without rows. For recorded data write clock = \"event\" for this"
+            " table in the configuration, then run tacit reset and start again",
+            table.name, iso_time(newest), f"{days:,}", "" if days == 1 else "s",
+        )  # fmt: skip
     if newest is None or not table.clock.is_ahead(newest, now_us):
         return
     if not table.ahead:

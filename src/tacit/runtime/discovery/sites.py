@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.runtime.discovery.layout import SITE_NAMES, SITES_MAX, SITES_MIN, Layout, site_names
+from tacit.runtime.discovery.measures import WATCHED, measures_of
 from tacit.runtime.discovery.sample import Column, Sample
 from tacit.runtime.discovery.scan import scan
 from tacit.runtime.discovery.times import no_column
@@ -61,8 +62,12 @@ def guess_sites(
             if _folded(column.name) == name and column.name != time and _has_few_values(layout, sample, column):
                 why = f"{column.name} is called as a site is, and has few values"
                 return _by_column(layout, sample, column.name, why, "")
-    few = [each.name for each in sample.columns if each.name != time and _has_few_values(layout, sample, each)]
-    named = f", such as {' or '.join(few[:3])}" if few else ""
+    measured = measures_of(sample, time, None)[:WATCHED]
+    few = [
+        each for each in sample.columns if each.name not in (time, *measured) and _has_few_values(layout, sample, each)
+    ]
+    few.sort(key=lambda column: pa.types.is_integer(column.type))  # texts first
+    named = f", such as {' or '.join(column.name for column in few[:3])}" if few else ""
     raise DataError(
         f"nothing says which rows belong to which site; say --site COLUMN{named}, or --sites 4 to spread the rows by "
         "a hash"

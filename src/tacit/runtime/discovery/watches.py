@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from tacit.language import parse
-from tacit.runtime.discovery.sample import Column, Sample
+from tacit.runtime.discovery.measures import measures_of, plain_name, values_of
+from tacit.runtime.discovery.sample import Sample
 from tacit.runtime.discovery.sites import quoted_name
 from tacit.runtime.discovery.times import micros_of
 from tacit.vocabulary.arrays import FloatArray, IntArray
 from tacit.vocabulary.errors import SentenceError
 
-__all__ = ["Suggestion", "measures_of", "suggest_watches"]
+__all__ = ["Suggestion", "suggest_watches"]
 
 SECOND_US = 1_000_000
 # A window, its words, and the words of a step that suits it.
@@ -32,10 +30,6 @@ LADDER = (
 )
 ROWS_WANTED = 24  # of a site, in a window
 QUANTILE = 0.9
-UNFIT = re.compile(
-    r"(^|_)(id|no|nr|num|index|idx|row|key|code|lat|latitude|lon|lng|longitude|year|month|day|hour|minute|second|"
-    r"weekday|[sd]?port|zip|version|seq|sequence|src|dst|source|target|status|pid)$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ def suggest_watches(sample: Sample, table: str, time: str, site: str | None, sit
     threshold = _rounded(float(np.quantile(means, QUANTILE)))
     margin = _rounded(max(_spread(means) * 0.1, abs(threshold) * 0.001, 1e-6))
     within = _rounded(max(_spread(_means(sample, second, times, window_s)) * 0.5, 1e-6))
-    named = _plain(first), _plain(second)
+    named = plain_name(first), plain_name(second)
     text = f"""\
 -- In nine of ten windows of the data that was looked at, the mean of {first} was below {threshold:g}.
 CREATE WATCH high_{named[0]} AS
@@ -109,34 +103,9 @@ def _window(times: IntArray, sites: int) -> tuple[int, str, str]:
     return next((each for each in LADDER if each[0] >= wanted_s), LADDER[-1])
 
 
-def measures_of(sample: Sample, time: str, site: str | None) -> list[str]:
-    """The columns that are worth watching, the best first: fractions before whole numbers, as they stand."""
-    found: list[tuple[bool, str]] = []
-    for column in sample.columns:
-        if column.name in (time, site) or UNFIT.search(_plain(column.name)):
-            continue
-        floating = pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-        if (floating or pa.types.is_integer(column.type)) and _varies(sample, column, floating):
-            found.append((not floating, column.name))
-    return [name for _whole, name in sorted(found, key=lambda each: each[0])]
-
-
-def _varies(sample: Sample, column: Column, floating: bool) -> bool:
-    values = _values(sample, column.name)
-    known = values[np.isfinite(values)]
-    if len(known) < 2 or len(known) < 0.5 * len(values) or known.min() == known.max():
-        return False
-    counter = not floating and len(np.unique(known)) == len(known) and bool(np.all(np.diff(np.sort(known)) == 1))
-    return not counter
-
-
-def _values(sample: Sample, name: str) -> FloatArray:
-    return np.asarray(pc.cast(sample.rows[name], pa.float64()).fill_null(float("nan")).to_numpy(), dtype=np.float64)
-
-
 def _means(sample: Sample, name: str, times: IntArray, window_s: int) -> FloatArray:
     """The means of the sample's windows; of single rows, where there are few windows."""
-    values = _values(sample, name)
+    values = values_of(sample, name)
     known = np.isfinite(values)
     values = values[known]
     if not _fits(times, window_s):
@@ -159,9 +128,3 @@ def _spread(values: FloatArray) -> float:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.2g}") if abs(value) < 100 else float(f"{value:.3g}")
-
-
-def _plain(name: str) -> str:
-    """A name that needs no quotation marks."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower()
-    return plain if plain and not plain[0].isdigit() else f"c_{plain}"

@@ -299,7 +299,9 @@ class Settlement(Tenure):
         messages = self.resolver.resolve(pane, reports)
         if not messages and not self.resolver.awaited:  # recentring: who reported needs no answer
             for site, _ in reports:
-                known.seen[site].silent, known.seen[site].report = pane, None
+                seen = known.seen[site]
+                seen.silent, seen.report = pane, None
+                seen.sent = now  # the answer to its next heartbeat tells it, so that it needs no snapshot
             self._become("the resolver has ended")
             self._publish(pane, pane, {*self.stale, *self._doubtful})
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,7 @@ class Follower:
     tell: Callable[[str], None] = lambda text: None
     sleep: Callable[[float], Any] = time.sleep
     _seen: dict[str, dict[int, tuple[Any, ...]]] = field(default_factory=dict)  # valid panes, by watch
+    _away: str = ""  # why the coordinator could not be asked the last time
     _next: dict[str, int] = field(default_factory=dict)  # the first pane that was not valid when it was last looked at
 
     def watches(self) -> list[str]:
@@ -52,8 +53,11 @@ class Follower:
         try:
             for name in self.watches():
                 self._look(name)
+            self._away = ""
         except UnreachableError as error:
-            self.tell(str(error))
+            if self._away != str(error):
+                self._away = str(error)
+                self.tell(self._away)
 
     def follow(self, seconds: float | None, *, until_end: bool) -> None:
         """Look again and again, for so long, or until all recorded data is answered for."""
@@ -65,9 +69,26 @@ class Follower:
             if now is not None and now != panes:
                 panes, progress = now, time.monotonic()
             quiet = time.monotonic() - progress
-            if until_end and now and quiet >= _QUIET_S and (quiet >= _STUCK_S or self._is_at_end(now)):
+            if until_end and now and quiet >= _QUIET_S and (quiet >= _STUCK_S or self.is_at_end()):
                 return
             self.sleep(_LOOK_S)
+
+    def is_at_end(self) -> bool:
+        """Is every pane answered that recorded rows close at all sites?"""
+        watches = {watch["watch"]: watch for watch in self.client.watches()}
+        questions = {name: question_of(watches[name]["text"]) for name in self.watches()}
+        rows = read_sources(self.config, {table for each in questions.values() for table in each.plan.tables})
+        lasts = {name: last_pane_of_data(rows, question) for name, question in questions.items()}
+        rows.database.close()
+        return all(last is None or (watches[name]["pane"] or -(1 << 62)) >= last for name, last in lasts.items())
+
+    def is_provisional(self) -> bool:
+        """Is a pane published whose answer waits for a site that is missing, or is a watch not valid now?"""
+        return any(
+            span.state not in ("valid", "filling", "unknown")
+            for name in self.watches()
+            for span in read_history(self.client, name).spans
+        )
 
     def verdicts(self) -> list[Verdict]:
         """Judge everything that was published until now."""
@@ -104,14 +125,6 @@ class Follower:
         except TacitError:
             return None
         return {watch["watch"]: watch["pane"] for watch in status["watches"]}
-
-    def _is_at_end(self, panes: Mapping[str, int | None]) -> bool:
-        texts = {watch["watch"]: watch["text"] for watch in self.client.watches()}
-        questions = {name: question_of(texts[name]) for name in self.watches()}
-        rows = read_sources(self.config, {table for each in questions.values() for table in each.plan.tables})
-        lasts = {name: last_pane_of_data(rows, question) for name, question in questions.items()}
-        rows.database.close()
-        return all(last is None or (panes.get(name) or -(1 << 62)) >= last for name, last in lasts.items())
 
 
 def judge_now(config: Config, client: Client, names: Iterable[str]) -> list[tuple[Verdict, History]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.verify.history import Span
@@ -122,11 +125,6 @@ def test_a_site_that_was_dropped_is_not_missed(tmp_path: Path) -> None:
 
 
 def test_late_rows_excuse_their_panes_only_if_a_site_has_counted_them(tmp_path: Path) -> None:
-    import os
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     rows_of(tmp_path, ROWS)
     late = tmp_path / "north" / "b.parquet"
     pq.write_table(pa.Table.from_pylist([{"ts": 1.25, "x": 100.0}]), late)
@@ -139,6 +137,19 @@ def test_late_rows_excuse_their_panes_only_if_a_site_has_counted_them(tmp_path: 
     assert (counted.wrong, counted.excused) == ([], 1)
     too_many = judge_watch(history(SENTENCE, LAST, **SAID), rows, dropped=2, until=LAST)
     assert "only 1 came late" in too_many.problem
+
+
+def test_with_the_clock_of_the_machine_a_file_that_comes_late_has_late_rows(tmp_path: Path) -> None:
+    rows_of(tmp_path, ROWS, clock="wall")
+    for site in SITES:
+        os.utime(tmp_path / site / "a.parquet", (1, 1))  # rows of the first second are late, and no others
+    rows = rows_of(tmp_path, {}, clock="wall")
+    changes = [(0, "", 1, 100.0), (1, "", 0, 1.0), *SAID["changes"]]
+    alerts = [{"pane": 0, "side": "above"}, {"pane": 1, "side": "below"}, *SAID["alerts"]]
+    said = history(SENTENCE, LAST, changes=changes, alerts=alerts)
+    assert len(judge_watch(said, rows).wrong) == 2
+    counted = judge_watch(said, rows, dropped=1)
+    assert (counted.wrong, counted.lost, counted.excused) == ([], [], 1)
 
 
 def test_the_last_pane_of_data_is_that_of_the_site_that_ends_first(tmp_path: Path) -> None:

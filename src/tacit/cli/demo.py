@@ -1,9 +1,8 @@
 """``tacit demo``: four sites and a coordinator on this machine, live data, and a table of what is watched.
 
-It is ``tacit up`` with a configuration that is written here: Spark's rate source makes rows as time passes, and native
-expressions turn them into readings. The heat of all sites comes and goes, so that thresholds are crossed. At the end
-every answer that was called valid is judged by what the sites held, and every crossing must have had its alert; else
-the exit code is 1.
+It is ``tacit up`` with a configuration that is written here, and files of readings that come as time passes
+(``demo_rows.py``). The heat of all sites comes and goes, so that thresholds are crossed. At the end ``tacit.verify``
+judges every pane and every alert by these files, and the exit code is 1 unless all is good.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ __all__ = ["configuration", "register"]
 
 SECONDS = 60
 SITES = ("east", "north", "south", "west")
-ROWS = 100  # a second, at each site
-PERIOD, HOT = 40, 16  # seconds: how often the heat comes, and how long it stays; any 40 seconds have two crossings
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _demo(seconds: int, state: Path | None, json_: bool) -> int:
+    from tacit.cli.demo_rows import DemoRows
     from tacit.cli.up import run_here
     from tacit.cli.work import no_interrupt_lost
     from tacit.runtime.config import load_config
@@ -48,8 +46,13 @@ def _demo(seconds: int, state: Path | None, json_: bool) -> int:
             (folder / "tacit.toml").write_text(configuration(), encoding="utf-8")
             watches = files("tacit.cli").joinpath("demo.sql").read_text(encoding="utf-8")
             (folder / "watches.sql").write_text(watches, encoding="utf-8")
+            rows = DemoRows(folder / "data", SITES)
             config = load_config(folder / "tacit.toml")
-        return run_here(config, seconds, json_, judged=True)
+        rows.start()
+        try:
+            return run_here(config, seconds, json_, judged=True)
+        finally:
+            rows.stop()
 
 
 @contextmanager
@@ -70,7 +73,9 @@ def _folder(state: Path | None) -> Iterator[Path]:
 
 
 def configuration() -> str:
-    """The demo's configuration: readings that follow the clock, a little different at each site."""
+    """The demo's configuration: files of readings, a folder for each site."""
+    from tacit.cli.demo_rows import SCHEMA
+
     return f"""# What `tacit demo` runs. Start it again with: tacit up tacit.toml
 [coordinator]
 listen = "127.0.0.1:0"
@@ -80,28 +85,15 @@ watches = ["watches.sql"]
 memory = "1g"
 
 [tables.readings]
-source = "rate"
-rows_per_second = {ROWS}
+source = "files"
+path = "data/{{site}}"
+format = "parquet"
+schema = "{SCHEMA}"
 time = "ts"
 watermark = "1 second"
-{_select()}
+
 [sites.east]
 [sites.north]
 [sites.south]
 [sites.west]
 """
-
-
-def _select() -> str:
-    clock = "unix_millis(timestamp) / 1000D"
-    dice = "pmod(xxhash64(value, '{site}', '%s'), 1000) / 1000D"
-    own = "pmod(xxhash64('{site}'), 7)"
-    hot = f"pmod({clock}, {PERIOD}) < {HOT}"
-    columns = [
-        "timestamp AS ts",
-        "concat('d', pmod(value, 8)) AS device",
-        f"20D + {own} / 4D + 4D * ({dice % 'temp'} - 0.5D) + CASE WHEN {hot} THEN 16D ELSE 0D END AS temp",
-        f"50D + 2D * sin({clock} / 20D + {own}) + 6D * ({dice % 'load'} - 0.5D) AS load",
-        f"{dice % 'fail'} < CASE WHEN pmod(value, 8) = 3 AND {hot} THEN 0.6D ELSE 0.02D END AS failed",
-    ]
-    return "select = [\n" + "".join(f'    "{column}",\n' for column in columns) + "]\n"

@@ -52,17 +52,14 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
-    from tacit.runtime.judge import Judge
     from tacit.runtime.local import LocalSystem
-    from tacit.runtime.store import Store
 
     status: dict[str, Any] = {}
     with Screen(quiet=json_) as screen:
         screen.say("setting up")
         with orderly_end():
             spark_room()
-            judge = Judge() if judged else None
-            system = LocalSystem(config, witness=None if judge is None else judge.witness)
+            system = LocalSystem(config)
         screen.say(kernels_text())
         with orderly_end():  # compiling takes no notice of an event; nothing is there yet that must end in order
             load_kernels()
@@ -80,23 +77,28 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
                 screen.say_once(_where(config, system.coordinator.port))
                 status = _show(system, stop, screen, seconds, answering=judged)
                 failures = system.sites.failures
+                if judged:
+                    status["verdicts"] = _verdicts(config, system.coordinator.port)
             finally:
                 screen.say("ending")
                 system.stop()
-    good = True
-    if judge is not None:
-        store = Store(config.coordinator.state)
-        verdicts = judge.verdicts(store)
-        store.close()
-        status["verdicts"] = [verdict.as_dict() for verdict in verdicts]
-        good = all(verdict.is_good for verdict in verdicts)
     if json_:
         typer.echo(as_json(status))
     else:
         screen.last(status)
     for failure in failures.values():
         raise failure
-    return 0 if good else 1
+    return 0 if all(verdict["good"] for verdict in status.get("verdicts", [])) else 1
+
+
+def _verdicts(config: Config, port: int) -> list[dict[str, Any]]:
+    """What is to be said of every watch until now, by the truth of the sources."""
+    from tacit.api.client import connect
+    from tacit.verify.following import judge_now
+
+    with connect(f"127.0.0.1:{port}") as client:
+        names = sorted(watch["watch"] for watch in client.watches())
+        return [verdict.as_dict() for verdict, _ in judge_now(config, client, names)]
 
 
 def _where(config: Config, port: int) -> str:
@@ -243,12 +245,10 @@ class Screen:
             self._console.print(f"first answer {first:.1f} s after Spark was up; {start}", soft_wrap=True)
         for verdict in status.get("verdicts", []):
             judged = f"{verdict['watch']}: {verdict['panes']} panes judged, {len(verdict['wrong'])} wrong"
-            untold = (
-                f"{len(verdict['untold'])} of them without an alert" if verdict["untold"] else "each with its alert"
-            )
-            crossed = f"; {verdict['crossings']} crossings" + (f", {untold}" if verdict["crossings"] else "")
+            lost = f"{len(verdict['lost'])} of them without an alert" if verdict["lost"] else "each with its alert"
+            crossed = f"; {verdict['crossings']} crossings" + (f", {lost}" if verdict["crossings"] else "")
             self._console.print(judged + crossed, soft_wrap=True, markup=False)
-            for line in [*verdict["wrong"][:5], *(f"no alert for {each}" for each in verdict["untold"][:5])]:
+            for line in [verdict["problem"]] * bool(verdict["problem"]) + verdict["wrong"][:5] + verdict["lost"][:5]:
                 self._console.print(f"  {line}", soft_wrap=True, markup=False)
 
     def _draw(self) -> None:

@@ -123,7 +123,7 @@ def _judge_panes(
     late: LateRows | None,
 ) -> None:
     newest = truths[max(truths)]
-    crossings = _Crossings(verdict, _alerts(history, spans, newest, newest.question), newest)
+    crossings = _Crossings(verdict, _alerts(history, spans, newest, newest.question), newest, late)
     goal = newest.question.plan.goal
     per = goal.per if isinstance(goal, Top) else 0
     first, last = min(spans), max(spans) + verdict.unanswered
@@ -209,8 +209,8 @@ def _judge_pane(
 class _Crossings:
     """Where the truth of a condition crosses its thresholds by more than the margins: each needs an alert."""
 
-    def __init__(self, verdict: Verdict, alerts: Sequence[_Alert], truth: Truth) -> None:
-        self._verdict = verdict
+    def __init__(self, verdict: Verdict, alerts: Sequence[_Alert], truth: Truth, late: LateRows | None) -> None:
+        self._verdict, self._late = verdict, late
         self._alerts: dict[Key, list[tuple[int, bool]]] = {}
         self._valid: dict[int, list[tuple[Key, bool]]] = {}
         for alert in alerts:
@@ -225,7 +225,7 @@ class _Crossings:
 
     def look(self, pane: int, span: Span | None, truth: PaneTruths) -> None:
         """The next pane."""
-        if span is not None and span.state == _UNKNOWN:
+        if (span is not None and span.state == _UNKNOWN) or (self._late is not None and self._late.touch(pane)):
             self._in_gap = True
             return
         true = truth.forced(pane)

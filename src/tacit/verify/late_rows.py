@@ -42,7 +42,7 @@ class LateRows:
     def _of(self, rows: Rows, table: str, site: str, watermark_us: int, clock: str) -> list[int]:
         pane_us = self._question.pane_us
         closes = f"(CAST(floor(__t / {pane_us}) AS BIGINT) + 1) * {pane_us} + {watermark_us}"
-        wall = f"OR __came + {_SLACK_US} >= {closes}" if clock == "wall" else ""
+        wall = f"OR mine.__came + {_SLACK_US} >= {closes}" if clock == "wall" else ""
         named = site.replace("'", "''")
         query = (
             f"WITH mine AS (SELECT __t, __came FROM {rows.relation(table)} WHERE __site = '{named}'),"

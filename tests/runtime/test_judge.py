@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.language import parse_watch
-from tacit.runtime.judge import Judge, Verdict
+from tests.runtime.judge import Judge, Verdict
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 

@@ -12,8 +12,8 @@ from tacit.language import parse_watch
 from tacit.protocols.messages import Report, Request
 from tacit.recording.replay import replay_recording
 from tacit.recording.stream import Recording
-from tacit.runtime.judge import Judge
 from tacit.runtime.site_watch import data_key
+from tests.runtime.judge import Judge
 from tests.runtime.live import Live, RecordedBatch, label
 from tests.runtime.recordings import recorded
 from tests.tiers import parametrize_in_tiers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.language import parse_watch
-from tacit.runtime.judge import Judge
+from tests.runtime.judge import Judge
 from tests.runtime.live import Live, batches_of
 from tests.runtime.recordings import recorded
 from tests.runtime.stories import RoundFaults, play_by_round

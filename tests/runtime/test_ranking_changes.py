@@ -11,8 +11,8 @@ import pytest
 from tacit.language import parse_watch
 from tacit.protocols.messages import Heartbeat, Hello
 from tacit.runtime import rank_steps, site_agent, site_book, site_watch
-from tacit.runtime.judge import Judge
 from tacit.vocabulary import ProtocolError
+from tests.runtime.judge import Judge
 from tests.runtime.live import Live, RecordedBatch, label
 from tests.runtime.recordings import recorded
 

@@ -118,6 +118,13 @@ def test_an_answer_called_valid_without_a_site_is_wrong(tmp_path: Path) -> None:
     assert "without south" in verdict.wrong[0]
 
 
+def test_a_window_that_fills_without_a_site_speaks_for_the_others_only(tmp_path: Path) -> None:
+    spans = [Span(1, 0, 2, "filling", ("south",)), Span(1, 3, 10, "valid", SITES)]
+    verdict = _verdict(tmp_path, spans=spans)
+    assert verdict.is_good
+    assert (verdict.apart, verdict.panes) == ({"filling": 3}, 8)
+
+
 def test_a_site_that_was_dropped_is_not_missed(tmp_path: Path) -> None:
     spans = [Span(1, 0, 10, "valid", ("north",))]
     said = history(SENTENCE, LAST, **SAID, spans=spans)

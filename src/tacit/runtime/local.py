@@ -14,7 +14,6 @@ from tacit.runtime.coordinator_runner import CoordinatorRunner
 from tacit.runtime.dialling import site_address
 from tacit.runtime.link_thread import LinkThread
 from tacit.runtime.site_runner import SiteRunner, SparkHost
-from tacit.runtime.site_watch import Witness
 from tacit.vocabulary import OptionError, TacitError
 
 __all__ = ["LocalSites", "LocalSystem"]
@@ -27,9 +26,7 @@ _log = logging.getLogger(__name__)
 class LocalSites:
     """Some sites of a configuration in this process."""
 
-    def __init__(
-        self, config: Config, names: Iterable[str], *, port: int | None = None, witness: Witness | None = None
-    ) -> None:
+    def __init__(self, config: Config, names: Iterable[str], *, port: int | None = None) -> None:
         """``port`` is that of a coordinator in this process, where the configuration lets it have any."""
         from tacit.pipelines.live_sources import TableSource, packages_for
 
@@ -46,7 +43,7 @@ class LocalSites:
         self.runners = []
         for name in self.names:
             address = None if port is None else site_address(config, name, port)
-            self.runners.append(SiteRunner(name, config, self.host, self.links, address=address, witness=witness))
+            self.runners.append(SiteRunner(name, config, self.host, self.links, address=address))
         self.spark_up: float | None = None
 
     def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -100,8 +97,8 @@ class LocalSites:
 class LocalSystem:
     """Coordinator and sites together."""
 
-    def __init__(self, config: Config, *, witness: Witness | None = None) -> None:
-        self.config, self.witness = config, witness
+    def __init__(self, config: Config) -> None:
+        self.config = config
         self.coordinator = CoordinatorRunner(config)
         self.sites: LocalSites | None = None
 
@@ -111,7 +108,7 @@ class LocalSystem:
         self.coordinator.start()
         try:
             port = self.coordinator.port
-            self.sites = LocalSites(self.config, self.config.sites, port=port, witness=self.witness)
+            self.sites = LocalSites(self.config, self.config.sites, port=port)
             self.sites.start(tell)
         except BaseException:
             self.stop()

@@ -24,7 +24,6 @@ from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.site_agent import SiteAgent
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
-from tacit.runtime.site_watch import Witness
 from tacit.transport.grpc_link import SiteLink
 from tacit.transport.security import ClientTls, TlsFiles
 from tacit.vocabulary import InputError, MachineError, OptionError, TacitError
@@ -155,9 +154,7 @@ class SiteRunner:
         links: LinkThread,
         *,
         address: str | None = None,
-        witness: Witness | None = None,
     ) -> None:
-        self.witness = witness
         self.name, self.config, self.host, self.links = name, config.site(name), host, links
         self.address = self.config.coordinator if address is None else address
         self.status = "starting"
@@ -184,7 +181,6 @@ class SiteRunner:
             tables = [self._site_table(name, table) for name, table in self.config.tables.items()]
             self.agent = SiteAgent(
                 self.name, store, tables, release=__version__, say=self._say, wall_us=lambda: time.time_ns() // 1000,
-                witness=self.witness,
             )  # fmt: skip
             self._link = self.links.hold(self._make_link)
             self._link.start()

@@ -35,7 +35,7 @@ from tacit.wire.control import Counts, Install
 __all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "data_of", "scope_of"]
 
 Witness = Callable[[int, int, int, FloatArray, FloatArray | None, Sequence[str]], None]
-"""Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (runtime/judge.py)."""
+"""Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (tests/runtime/judge.py)."""
 
 HISTORY = 10_000
 """So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""

@@ -162,7 +162,7 @@ def _by_some(
     alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for pane in panes:
         span = spans.get(pane)
-        if span is None or span.state in (_VALID, _FILLING, _UNKNOWN):
+        if span is None or span.state == _UNKNOWN or _is_of_all(span, known):
             continue
         speaking = tuple(site for site in span.sites if site not in span.missing)
         alike.setdefault((span.version, speaking), []).append(pane)
@@ -170,6 +170,11 @@ def _by_some(
     for (version, speaking), mine in alike.items():
         found.update(dict.fromkeys(mine, truths[version].at(mine, speaking)))
     return found
+
+
+def _is_of_all(span: Span, known: tuple[str, ...]) -> bool:
+    """Does an answer claim to be of all sites? A window may be filling, and the sites it is of are then named."""
+    return span.state == _VALID or (span.state == _FILLING and set(known) <= set(span.sites))
 
 
 def _judge_pane(
@@ -182,7 +187,7 @@ def _judge_pane(
     known: tuple[str, ...],
     late: LateRows | None,
 ) -> None:
-    whole = span.state == _VALID or (span.state == _FILLING and verdict.before == 0)
+    whole = _is_of_all(span, known) and (span.state == _VALID or verdict.before == 0)
     if not truth.can_be_judged(pane):
         verdict.unpromised += 1
         return

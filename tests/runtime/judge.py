@@ -21,13 +21,13 @@ from tacit.language.plan import ByMember
 from tacit.language.sentence import parse_watch
 from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.runtime.answers import side_of
-from tacit.runtime.rank_judge import PublishedLists, true_lists
-from tacit.runtime.sketch_judge import published_of
 from tacit.runtime.store import Store, unpack
 from tacit.vocabulary import FloatArray
 from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.vocabulary.keys import group_label, key_label
 from tacit.wire.control import Measure
+from tests.runtime.rank_judge import PublishedLists, true_lists
+from tests.runtime.sketch_judge import published_of
 
 __all__ = ["Judge", "Verdict"]
 

@@ -15,6 +15,8 @@ from tests.end_to_end.system import System, environment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
 
+pytest.importorskip("duckdb")
+
 SITES = ("north", "south")
 STEPS, FILES, SEED = 120, 3, 17
 TABLE = f"""[tables.recorded]

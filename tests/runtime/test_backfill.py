@@ -31,21 +31,22 @@ def put(folder: Path, name: str, seconds: Iterable[int]) -> None:
     (folder / f"{name}.part").rename(folder / f"{name}.csv")
 
 
-def site(system: LightSystem, spark: SparkSession, history: Path) -> SiteRunner:
+def site(system: LightSystem, spark: SparkSession, history: Path | None) -> SiteRunner:
     (system.folder / "in").mkdir()
-    table = {**TABLE, "path": str(system.folder / "in"), "backfill": str(history)}
+    table = {**TABLE, "path": str(system.folder / "in")} | ({} if history is None else {"backfill": str(history)})
     written = {"sites": {"north": {"coordinator": system.address, "tables": {"d": table}}}}
     host = SparkHost(SparkConfig())
     host._session, host.generation = spark, 1
     return SiteRunner("north", Config.model_validate(written, context={"folder": system.folder}), host, system.links)
 
 
-def test_history_is_read_as_the_table_is(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("apart", [True, False], ids=["another folder", "the table's own files"])
+def test_history_is_read_as_the_table_is(tmp_path: Path, spark: SparkSession, apart: bool) -> None:
     history = tmp_path / "history"
     put(history, "old", range(1000, 1110))
     with LightSystem(tmp_path / "system") as system:
         system.runner.ask({"sql": FIRST})
-        runner = site(system, spark, history)
+        runner = site(system, spark, history if apart else None)
         runner.start()
         try:
 
@@ -55,7 +56,7 @@ def test_history_is_read_as_the_table_is(tmp_path: Path, spark: SparkSession) ->
                 return runner.status == "reading"
 
             until(reading, "the watch")
-            put(system.folder / "in", "a", range(1100, 1110))
+            put(system.folder / "in", "a", range(1100 if apart else 1000, 1110))
             until(lambda: system.watch("first")["state"] == "valid", "an answer")
             system.runner.ask({"sql": LATE})
             agent = runner.agent

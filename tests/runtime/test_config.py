@@ -254,3 +254,24 @@ def test_every_key_has_a_meaning() -> None:
     for title, model in SECTIONS:
         for name, field in model.model_fields.items():
             assert field.description, f"{title} {name}"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("", None),
+        ("backfill = false", ""),
+        ('backfill = "old/{site}"', "old/north"),
+        ("backfill = true", "must be a text"),
+    ],
+)
+def test_backfill_names_a_place_or_is_turned_off(tmp_path: Path, written: str, kept: str | None) -> None:
+    (tmp_path / "tacit.toml").write_text(
+        f'[tables.t]\nsource = "files"\npath = "new"\ntime = "ts"\n{written}\n[sites.north]\n'
+    )
+    if kept == "must be a text":
+        with pytest.raises(OptionError, match=r"tables\.t\.backfill must be a text in quotation marks, not true"):
+            load_config(tmp_path / "tacit.toml")
+        return
+    found = load_config(tmp_path / "tacit.toml").table_of("north", "t").backfill
+    assert found == (str(tmp_path / kept) if kept else kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from tacit.language.durations import duration_us
 from tacit.runtime.config_types import DataPath, Duration, Seconds, Section, Text
@@ -23,6 +23,15 @@ __all__ = [
 ]
 
 Option = str | int | float | bool
+NO_BACKFILL = ""
+"""What `backfill = false` is read as."""
+
+
+def _path_or_false(value: Any, path: ValidatorFunctionWrapHandler) -> str:
+    return NO_BACKFILL if value is False else str(path(value))
+
+
+Backfill = Annotated[DataPath, WrapValidator(_path_or_false)]
 Whole = Annotated[int, Field(gt=0)]
 
 
@@ -50,9 +59,11 @@ class AnyTable(Section):
         description="A Spark SQL condition: only these rows belong to this site.",
         examples=["station = 'Aoti'"],
     )
-    backfill: DataPath | None = Field(
+    backfill: Backfill | None = Field(
         None,
-        description="Where the table's history can be read from, so that a new watch with a long window starts full.",
+        description="Where the history is read from with which a watch that is created later begins, so that its "
+        "window is full at once. Without it a table of files is read again itself; `false` leaves windows to the rows "
+        "to come.",
         examples=["history/air"],
     )
     select: tuple[Text, ...] = Field(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
 from tacit.runtime.config_models import Config, SparkConfig
-from tacit.runtime.config_tables import Table, source_of
+from tacit.runtime.config_tables import FileTable, Table, source_of
 from tacit.runtime.link_thread import HeldLink, LinkThread
 from tacit.runtime.locks import hold
 from tacit.runtime.memory import give_back_arrays
@@ -274,9 +274,11 @@ class SiteRunner:
     def _site_table(self, name: str, table: Table) -> SiteTable:
         clock = TableClock(table.watermark_us, table.clock, round(table.idle_seconds * 1_000_000))
         history = None
-        if table.backfill is not None:
+        if table.backfill:
             self._check_history(name, table, table.backfill)
             history = partial(self._history, table, table.backfill)
+        elif table.backfill is None and isinstance(table, FileTable):
+            history = partial(self._own_history, name, table)
         return SiteTable(name, dict(self._tables[name].columns), clock, history)
 
     def _fill(self, name: str) -> None:
@@ -300,6 +302,17 @@ class SiteRunner:
         from tacit.pipelines.history import read_history
 
         return read_history(self.host.session(), _source(table), path, table.time, lo_us, hi_us)
+
+    def _own_history(self, name: str, table: FileTable, lo_us: int, hi_us: int) -> SparkBatch | None:
+        """The files that the table was read from, read again; where that cannot be, windows begin empty."""
+        try:
+            return self._history(table, table.path, lo_us, hi_us)
+        except InputError as error:
+            _log.warning(
+                "site %s: the files of table %s cannot be read again, so windows of new watches begin empty (backfill"
+                " names another place): %s", self.name, name, error,
+            )  # fmt: skip
+            return None
 
     # The link
 

@@ -92,6 +92,9 @@ def write_draft(
         ]
     else:
         lines += ['watermark = "10 seconds"  # how late a row may come', 'clock = "wall"']
+    lines.append(
+        "# A watch that is created later begins with what is in these files; backfill = false leaves that out."
+    )
     lines += ["", f"# Sites: {sites.why}.", *(f"# Note: {note}." for note in sites.notes)]
     templated = _is_templated(sites)
     for site in sites.sites:

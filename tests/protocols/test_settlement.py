@@ -156,7 +156,7 @@ def test_a_site_that_lost_the_next_pane_leads_to_a_fresh_collection(coordinator)
     requests = coordinator.hear(Hello(1, 2, 5, 8))
     assert [request.pane for request in requests] == [5, 5]
     coordinator.hear(*(answer(request, rows(9)) for request in requests))
-    assert coordinator.published == [(0, 0, State.VALID, [0]), (5, 5, State.VALID, [1])]
+    assert coordinator.published == [(0, 0, State.VALID, [0]), (1, 4, State.UNKNOWN, []), (5, 5, State.VALID, [1])]
 
 
 def test_a_long_backlog_leads_to_a_fresh_collection_at_the_newest_pane():
@@ -174,8 +174,108 @@ def test_an_expired_lease_makes_answers_stale_and_the_others_go_on(coordinator):
     assert coordinator.machine.stale == (1,)
     assert coordinator.machine.state is State.STALE
     assert coordinator.published[-1] == (1, 2, State.STALE, [0])
-    coordinator.hear(claim(1, 3), claim(0, 3))
-    assert coordinator.published[-1] == (3, 3, State.VALID, [0])
+
+
+def test_panes_that_passed_without_a_site_are_settled_once_more_when_it_is_back(coordinator):
+    """Site 1 crossed the threshold at pane 1 and went back at pane 3, and nobody else could know."""
+    coordinator.hear(claim(0, 0), claim(1, 0))
+    coordinator.tick(8)
+    coordinator.hear(claim(0, 4))
+    coordinator.tick(3)
+    coordinator.hear(claim(0, 4))
+    assert coordinator.published[1:] == [(1, 4, State.STALE, [0])]
+    assert (coordinator.machine.settled, coordinator.machine.final) == (4, 0)
+    requests = coordinator.hear(Hello(1, 2, 0, 5))
+    assert [(type(request), request.pane) for request in requests] == [(Request, 1), (Request, 1)]
+    zones = coordinator.hear(*(answer(request, rows(1 if request.site == 0 else 20)) for request in requests))
+    assert coordinator.published[2:] == [(1, 1, State.VALID, [1])]
+    assert coordinator.machine.state is State.STALE, "panes 2 to 4 are not settled with everybody yet"
+    coordinator.hear(*(claim(zone.site, 2, zone.version) for zone in zones))
+    requests = coordinator.hear(claim(0, 5, 2), Report(1, 1, 3, 2, rows(1)))
+    coordinator.hear(*(answer(request, rows(1)) for request in requests))
+    assert coordinator.published[3:] == [(2, 2, State.VALID, [1]), (3, 3, State.VALID, [0])]
+    coordinator.hear(claim(0, 5, 3), claim(1, 5, 3))
+    assert coordinator.published[-1] == (4, 5, State.VALID, [0])
+    assert coordinator.machine.state is State.VALID
+    assert coordinator.machine.final == coordinator.machine.settled == 5
+
+
+def test_what_is_provisional_is_kept_at_the_sites(coordinator):
+    coordinator.tick(8)
+    coordinator.hear(claim(0, 4))
+    coordinator.tick(3)
+    (told,) = coordinator.machine.receive(claim(0, 4), coordinator.now)
+    assert (told.settled, told.final) == (4, 0)
+
+
+def test_no_answer_is_valid_without_a_required_site_and_all_are_made_good_when_it_comes():
+    coordinator = Coordinator(2)
+    coordinator.machine.require(frozenset({0, 1, 2}))
+    coordinator.start(1, 1)
+    coordinator.hear(claim(0, 3), claim(1, 3))
+    assert coordinator.published == [(0, 0, State.STALE, [0]), (1, 3, State.STALE, [0])]
+    assert coordinator.machine.published[-1].stale == (2,)
+    assert coordinator.hear(Hello(2, 1, 0, -1), Heartbeat(2, 0, -1, -1, 0)) == [], "it holds no pane yet"
+    requests = coordinator.hear(Heartbeat(2, 0, 0, -1, 0))
+    assert [(request.site, request.pane) for request in requests] == [(0, 0), (1, 0), (2, 0)]
+    zones = coordinator.hear(*(answer(request, rows(1)) for request in requests))
+    coordinator.hear(*(claim(zone.site, 4, zone.version) for zone in zones))
+    assert coordinator.published[2:] == [(0, 0, State.VALID, [0]), (1, 4, State.VALID, [0])]
+    assert coordinator.machine.roster == (0, 1, 2)
+
+
+def test_answers_go_on_without_a_site_that_will_never_answer_and_nothing_is_kept_for_it(coordinator):
+    coordinator.machine.require(frozenset({0, 1}), hopeless=frozenset({1}))
+    coordinator.tick(8)
+    coordinator.hear(claim(0, 4))
+    coordinator.tick(3)
+    assert coordinator.published[-1] == (1, 4, State.STALE, [0])
+    assert coordinator.machine.final == 4
+
+
+def idle(site, pane, own, version=1):
+    return Heartbeat(site, 0, pane, pane, version, pane - own)
+
+
+def test_panes_that_an_idle_site_closed_by_the_time_of_others_are_provisional(coordinator):
+    coordinator.hear(claim(0, 6), idle(1, 6, own=2))
+    assert coordinator.published[1:] == [(1, 2, State.VALID, [0]), (3, 6, State.STALE, [0])]
+    assert coordinator.machine.published[-1].stale == coordinator.machine.idle == (1,)
+    assert coordinator.machine.final == 2
+    coordinator.hear(claim(0, 8), idle(1, 8, own=2))
+    assert coordinator.published[-1] == (7, 8, State.STALE, [0])
+    coordinator.hear(Hello(1, 2, 0, 2), Heartbeat(1, 0, 2, -1, 0))  # rows came: it went back to what is its own
+    assert coordinator.machine.phase is Phase.GATHERING
+    requests = coordinator.hear(Heartbeat(1, 0, 3, -1, 0))
+    assert [request.pane for request in requests] == [3, 3]
+    coordinator.hear(*(answer(request, rows(9)) for request in requests))
+    assert coordinator.published[-1] == (3, 3, State.VALID, [1])
+    coordinator.hear(claim(0, 9, 2), claim(1, 9, 2))
+    assert coordinator.published[-1] == (4, 9, State.VALID, [1])
+
+
+def test_where_skipping_is_allowed_late_settlement_goes_back_no_further_than_that():
+    coordinator = Coordinator(2, backlog=3)
+    coordinator.start(1, 1)
+    coordinator.tick(8)
+    coordinator.hear(claim(0, 8))
+    coordinator.tick(3)
+    assert (coordinator.machine.settled, coordinator.machine.final) == (8, 5)
+    requests = coordinator.hear(Hello(1, 2, 0, 8))
+    assert [request.pane for request in requests] == [6, 6]
+
+
+def test_a_coordinator_that_starts_again_still_owes_what_it_owed(coordinator):
+    coordinator.tick(8)
+    coordinator.hear(claim(0, 4))
+    coordinator.tick(3)
+    old = coordinator.machine
+    fresh = Settlement(old.resolver, expected=1)
+    fresh.resume(old.settled, old.standing, old.sessions, old.left, coordinator.now, final=old.final, front=old.front)
+    assert fresh.state is State.STALE
+    coordinator.machine = fresh
+    requests = coordinator.hear(Heartbeat(0, 0, 6, 6, 1), Heartbeat(1, 0, 6, 6, 1))
+    assert [(type(request), request.pane) for request in requests] == [(Request, 1), (Request, 1)]
 
 
 def test_an_answer_in_whose_making_a_site_was_stale_is_stale():

@@ -12,7 +12,7 @@ from tacit.vocabulary import Answer, State
 from tacit.vocabulary.answers import MET
 from tests.simulation.watches import Watch
 
-__all__ = ["ConvexityChecker", "valid_again", "valid_share", "wrong_answers"]
+__all__ = ["ConvexityChecker", "lost_panes", "panes_in", "valid_again", "valid_share", "wrong_answers"]
 
 
 def wrong_answers(watch: Watch, answers: list[Answer]) -> list[str]:
@@ -120,16 +120,32 @@ def valid_share(simulation: Stage, panes: int) -> float:
 
 
 def valid_again(simulation: Stage, after: float, within: float) -> str | None:
-    """Why the run did not recover: no valid answer in time, or not every later pane valid; None when it did."""
+    """Why the run did not recover: no valid answer in time, not every later pane valid, or a pane that was lost."""
     times = [when for when, answer in simulation.published if answer.state is State.VALID and when >= after]
     if not times or times[0] > after + within:
         return f"the first valid answer after {after} came at {times[0] if times else None}"
     timing = simulation.timing
     first = int((after + within) / timing.pane)
     last = int((simulation.end - 3.0 - timing.jitter) / timing.pane) - 1
-    valid: set[int] = set()
+    missing = sorted(set(range(first, last)) - panes_in(simulation, State.VALID))
+    return f"panes {missing} were never published as valid" if missing else lost_panes(simulation)
+
+
+def lost_panes(simulation: Stage) -> str | None:
+    """Why some pane was never settled with everybody, though all sites held it: late settlement must reach them all."""
+    settlement, valid, gaps = simulation.settlement, *(panes_in(simulation, s) for s in (State.VALID, State.UNKNOWN))
+    if settlement.final < settlement.settled:
+        return f"panes {settlement.final + 1} to {settlement.settled} are still provisional at the end"
+    if gaps and all(stay.start == 0.0 and stay.end is None for stay in simulation.stays):
+        return f"panes {sorted(gaps)} are a gap, though every site held them"
+    lost = set(range(min(valid), settlement.final + 1)) - valid - gaps
+    return f"panes {sorted(lost)} are final and were never published as valid, nor as a gap" if lost else None
+
+
+def panes_in(simulation: Stage, state: State) -> set[int]:
+    """The panes that were ever published in a state."""
+    panes: set[int] = set()
     for _, answer in simulation.published:
-        if answer.state is State.VALID:
-            valid.update(range(answer.pane if answer.first is None else answer.first, answer.pane + 1))
-    missing = sorted(set(range(first, last)) - valid)
-    return f"panes {missing} were never published as valid" if missing else None
+        if answer.state is state:
+            panes.update(range(answer.pane if answer.first is None else answer.first, answer.pane + 1))
+    return panes

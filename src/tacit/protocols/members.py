@@ -14,9 +14,10 @@ from tacit.protocols.resolver import Resolver
 from tacit.protocols.topico import Nomination
 from tacit.protocols.topk.messages import Challenge
 
-__all__ = ["NEVER", "Members", "Seen"]
+__all__ = ["FOREVER", "NEVER", "Members", "Seen"]
 
 NEVER = -(1 << 62)  # before any pane
+FOREVER = 1 << 62  # after any pane
 _PACE = 5  # panes that a site may be behind and still join
 
 
@@ -59,6 +60,11 @@ class Members:
         self.seen: dict[int, Seen] = {}
         self.left: dict[int, int] = {}  # the session in which a site left
         self.leaving: set[int] = set()  # left, but on the roster until the next collection
+        self.expected: frozenset[int] = frozenset()  # the sites that must count, whether they ever came or not
+        self.hopeless: frozenset[int] = frozenset()  # sites that said that they will never answer for these panes
+        self.idle: dict[int, int] = {}  # idle sites, and the last pane of each that its own rows have closed
+        self._pending: tuple[int, ...] = ()  # expected, and not on the roster of this version:
+        self._pending_of: tuple[int, frozenset[int]] = (-1, self.expected)
         self.version = 0  # grows whenever something changes that must be stored anew
         self._stale: set[int] = set()  # whoever may be
         self._known = -1  # the version whose roster is at hand
@@ -95,6 +101,30 @@ class Members:
             return ()
         return tuple(site for site in sorted(self._stale) if self.counts(site) and self.seen[site].stale)
 
+    def absent(self, final: int) -> tuple[int, ...]:
+        """The expected sites that do not count yet and cannot be asked either: they never came, or hold nothing new.
+
+        ``final`` is the last pane that is settled for good: who has not closed the next one has nothing to say yet.
+        """
+        if self._pending_of != (self.version, self.expected):
+            self._pending_of = self.version, self.expected
+            self._pending = tuple(sorted(s for s in self.expected if not self.counts(s) and s not in self.left))
+        return tuple(site for site in self._pending if not self._joins(site, final))
+
+    def _joins(self, site: int, final: int) -> bool:
+        seen = self.seen.get(site)
+        return seen is not None and not seen.stale and seen.closed > final
+
+    @property
+    def certain(self) -> int:
+        """The last pane that no later row can change: idle sites have closed later ones by the time of others only."""
+        panes = (pane for site, pane in self.idle.items() if self.counts(site) and site not in self.hopeless)
+        return min(panes, default=FOREVER)
+
+    def idle_at(self, pane: int) -> tuple[int, ...]:
+        """The sites that count and have closed this pane only because they are idle."""
+        return tuple(sorted(site for site, last in self.idle.items() if last < pane and self.counts(site)))
+
     @property
     def strangers(self) -> bool:
         """Are there sites that are seen and do not count?"""
@@ -114,6 +144,7 @@ class Members:
     def forget(self, site: int) -> None:
         """It left, and nothing is owed to it."""
         self.seen.pop(site, None)
+        self.idle.pop(site, None)
         self._stale.discard(site)
 
     def let_go(self) -> None:
@@ -124,10 +155,11 @@ class Members:
             self.forget(site)
         self.changed()
 
-    def newcomers(self, settled: int) -> list[int]:
+    def newcomers(self, settled: int, final: int) -> list[int]:
         """Sites that do not count yet and keep pace: they hold the next pane or will soon, and are then waited for.
 
-        One that only closes what is settled already would never get in; one that is far behind is not waited for.
+        One that only closes what is settled already would never get in; one that is far behind is not waited for,
+        unless it is expected: then no pane is final without it.
         """
         if not self.strangers:
             return []
@@ -135,30 +167,32 @@ class Members:
             site
             for site, seen in self.seen.items()
             if not (seen.stale or self.counts(site) or site in self.leaving)
-            and seen.oldest <= min(seen.closed, settled + 1)
-            and seen.closed >= settled - _PACE
+            and (
+                (site in self.expected and seen.closed > final)
+                or (seen.oldest <= min(seen.closed, settled + 1) and seen.closed >= settled - _PACE)
+            )
         ]
 
-    def waits(self, settled: int, backlog: int) -> bool:
+    def waits(self, settled: int, backlog: int | None) -> bool:
         """Does the next pane wait for the very site that it waited for when we last looked at all?"""
         seen = self.seen.get(self._laggard)
         if seen is None or seen.stale or not self.counts(self._laggard) or seen.silent > settled or self.strangers:
             return False
-        return not seen.reports(settled + 1) and seen.closed - settled <= backlog
+        return not seen.reports(settled + 1) and (backlog is None or seen.closed - settled <= backlog)
 
-    def lag(self, settled: int, backlog: int) -> bool:
+    def lag(self, settled: int, backlog: int | None) -> bool:
         """Does the next pane wait for a site, though the backlog is not too long? Then that one is remembered.
 
         Heartbeats go round in turn: of such sites the one heard last is likely to be the last to claim.
         """
         if self.strangers:
             return False
-        found, latest, behind = -1, float("-inf"), False
+        found, latest, behind = -1, float("-inf"), backlog is None
         for site in self.roster:
             seen = self.seen[site]
             if seen.stale:
                 continue
-            behind = behind or seen.closed - settled <= backlog
+            behind = behind or backlog is None or seen.closed - settled <= backlog
             if seen.silent <= settled and seen.heard >= latest and not seen.reports(settled + 1):
                 found, latest = site, seen.heard
         if found < 0 or not behind:
@@ -168,8 +202,8 @@ class Members:
 
     # Collections
 
-    def gather(self, settled: int, expected: int) -> Gathered | None:
-        """Who would count after a collection, and the panes that it can be of; None while some must be waited for.
+    def gather(self, settled: int, final: int, expected: int) -> Gathered | None:
+        """Who would count after a collection of a pane after ``settled``; None while some must be waited for.
 
         Before there is a roster, sites that have closed no pane are waited for only while those that have are fewer
         than expected: one that never closes any would hold up all others for ever. It joins when it has.
@@ -178,7 +212,7 @@ class Members:
             return None
         staying = [site for site in self.roster if site not in self.leaving]
         if staying:
-            members = sorted([*staying, *self.newcomers(settled)])
+            members = sorted([*staying, *self.newcomers(settled, final)])
         else:
             members = sorted(site for site, seen in self.seen.items() if not seen.stale and site not in self.leaving)
             ready = [site for site in members if self.seen[site].closed > settled]

@@ -9,13 +9,23 @@ Loss, doubling and reordering: requests, zones and reports are sent again until 
 (a zone's receipt is the version in the next heartbeat); older numbers, versions and sessions change nothing. A site
 whose lease ran out is *stale*: the others go on, its last vector counts, and answers say so.
 
+Late settlement. A pane that was settled while a site was *missing* (stale, required and never seen, or idle: closed by
+the time of other sites only) is *provisional*; ``final`` is the last pane before the first provisional one. Sites keep
+everything after it. When nobody is missing any more, the settlement *rewinds*: a collection is made at the first
+provisional pane, and all panes from there on are settled once more, now with everybody. A collection starts from
+nothing but the vectors of its pane, so what is published after a rewind is what would have been published had nobody
+been missing.
+
 The roster changes only together with a *collection*, which asks everyone for everything: at the start, when a site
 joins (at the first pane that it holds and that is not settled) or leaves, when a site cannot give the vector of the
-pane in question, and when more than ``backlog`` panes wait. It is made at the next pane if all hold it, else at the
-first that all hold (for a backlog: the newest); panes in between are never published as valid.
+pane in question, when the settlement rewinds, and, where skipping is allowed, when more than ``backlog`` panes wait. It
+is made at the next pane if all hold it, else at the first that all hold (for a backlog: the newest); panes in between
+are published as a gap: nobody can answer for them, and their state is unknown.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from tacit.protocols.members import NEVER, Seen
 from tacit.protocols.messages import (
@@ -33,7 +43,7 @@ from tacit.protocols.resolver import Estate, next_version
 from tacit.protocols.tenure import TRANSITIONS, Phase, Tenure
 from tacit.protocols.topico import Nomination
 from tacit.protocols.topk.messages import Challenge, Showing
-from tacit.vocabulary import ProtocolError, State
+from tacit.vocabulary import Answer, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
@@ -74,7 +84,9 @@ class Settlement(Tenure):
                 self.resolver.learn(message)
         return tuple(out + self._settle(now))
 
-    def beat(self, site: int, closed: int, silent: int, version: int, now: float) -> tuple[Message, ...] | None:
+    def beat(
+        self, site: int, closed: int, silent: int, version: int, now: float, *, idle_panes: int = 0
+    ) -> tuple[Message, ...] | None:
         """A heartbeat, without its answer: whoever bundles the answers of many watches says ``settled`` in them.
 
         None when the site is not known, and must be told so by ``receive``. A thousand sites with ten watches say ten
@@ -83,8 +95,9 @@ class Settlement(Tenure):
         seen = self._members.seen.get(site)
         if seen is None:
             return None
+        self._note_idle(site, closed, idle_panes)
         out = self._claim(site, seen, closed, silent, version, now)
-        settling = self.phase is Phase.SETTLING and not self._recollect
+        settling = self.phase is Phase.SETTLING and not self._recollect and self.final == self.settled
         if settling and self._members.waits(self.settled, self._backlog):
             return tuple(out)
         return tuple(out + self._settle(now))
@@ -137,6 +150,8 @@ class Settlement(Tenure):
         fresh = session > seen.session
         if fresh:
             self._members.changed()
+            self._members.idle.pop(site, None)  # what it closed while it was idle is undone
+            seen.silent, seen.report = min(seen.silent, hello.closed), None
         seen.session = session
         seen.oldest = hello.oldest if fresh else max(seen.oldest, hello.oldest)
         seen.closed = hello.closed if fresh else max(seen.closed, hello.closed)
@@ -146,6 +161,8 @@ class Settlement(Tenure):
         if needed < hello.oldest <= hello.closed:
             self._abandon()
             self._recollect = True
+            return []
+        if self._may_rewind():  # all are asked anew at once
             return []
         return self._snapshot(site, now) if fresh or now - seen.sent >= self._resend else []
 
@@ -165,9 +182,18 @@ class Settlement(Tenure):
         return [leave]  # so that the site may stop saying it
 
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
-        answer = HeartbeatAnswer(beat.site, self.settled)
+        answer = HeartbeatAnswer(beat.site, self.settled, self.settled - self.final)
         seen = self._members.seen[beat.site]
+        self._note_idle(beat.site, beat.closed, beat.idle_panes)
         return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
+
+    def _note_idle(self, site: int, closed: int, idle_panes: int) -> None:
+        """How far a site's own rows have come, where others' rows have taken it further."""
+        idle = self._members.idle
+        if idle_panes:
+            idle[site] = max(closed - idle_panes, idle.get(site, NEVER))
+        elif idle:
+            idle.pop(site, None)
 
     def _claim(
         self, site: int, seen: Seen, closed: int, silent: int, version: int, now: float
@@ -263,9 +289,11 @@ class Settlement(Tenure):
 
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
-        gathered = self._members.gather(self.settled, self._expected)
+        start = self.final if self._may_rewind() else self.settled
+        gathered = self._members.gather(start, self.final, self._expected)
         if gathered is None:
             return None
+        self._start = start
         self._pane, self._asked = gathered.newest if self._newest else gathered.pane, now
         self._recollect = self._newest = False
         self.resolver.grow(gathered.members[-1] + 1)
@@ -277,17 +305,18 @@ class Settlement(Tenure):
         return self._resolved(self.resolver.collect_all(self._pane), now)
 
     def _next_pane(self, now: float) -> list[Message] | None:
-        known, pane = self._members, self.settled + 1
-        if not self._recollect and (known.waits(self.settled, self._backlog) or known.lag(self.settled, self._backlog)):
+        known, pane, backlog = self._members, self.settled + 1, self._backlog
+        self._recollect = self._recollect or self._may_rewind()
+        if not self._recollect and (known.waits(self.settled, backlog) or known.lag(self.settled, backlog)):
             return None
         live = [(site, known.seen[site]) for site in self.roster if not known.seen[site].stale]
-        late = bool(live) and min(seen.closed for _, seen in live) - self.settled > self._backlog
+        late = backlog is not None and bool(live) and min(seen.closed for _, seen in live) - self._ahead > backlog
         claimed = min((seen.silent for _, seen in live), default=NEVER)
         if not self._recollect and claimed > self.settled:
             self._become("claims of the next pane")
             self._publish(self.settled + 1, claimed, set(self.stale))
             return []
-        if self._recollect or late or known.newcomers(self.settled):
+        if self._recollect or late or known.newcomers(self.settled, self.final):
             self._newest = late
             self._become("the roster changes or the backlog is long")
             return []
@@ -326,16 +355,47 @@ class Settlement(Tenure):
             self._expected = 1
             self._members.let_go()
             self._become("the last awaited reply")
-            if not done:  # the pane is checked again; those before it are never published
-                self.settled = max(self.settled, self._pane - 1)
+            self._settle_before(self._pane)
         else:
             self._become("the resolver has ended")
         if done:
             self._publish(self._pane, self._pane, {*self.stale, *self._doubtful})
         return list(messages)
 
+    @property
+    def _ahead(self) -> int:
+        """The pane that skipping is counted from: panes that are settled late were answered once."""
+        return max(self.settled, self.front)
+
+    def _may_rewind(self) -> bool:
+        """Are there provisional panes, and is nobody missing any more of whom the first of them needs something?"""
+        if self.final >= self.settled or self._members.certain <= self.final:
+            return False
+        return self._members.hopeless.issuperset((*self.stale, *self.absent))
+
+    def _settle_before(self, pane: int) -> None:
+        """A collection of this pane has ended: panes before it that were not settled are a gap."""
+        start, self.settled = self._start, pane - 1
+        if start == self.final:
+            self.final = pane - 1
+        if start < pane - 1 and not self.skips:
+            nothing = np.empty(0, dtype=np.int64)
+            away = tuple(sorted({*self.stale, *self.absent}))
+            gap = Answer(pane - 1, State.UNKNOWN, nothing, np.empty((0, 0)), self.roster, away, start + 1)
+            self.published.append(gap)
+        self.skips = False
+
     def _publish(self, first: int, pane: int, stale: set[int]) -> None:
-        """Say the answer of panes ``first`` to ``pane``. A site that was stale at any moment of it makes it stale."""
-        state = State.STALE if stale else State.VALID
-        self.published.append(self.resolver.answer(pane, state, self.roster, tuple(sorted(stale)), first))
-        self.settled = pane
+        """Say the answer of panes ``first`` to ``pane``. A site that was missing at any moment of it makes it stale."""
+        certain = self._members.certain
+        if first <= certain < pane:
+            self._publish(first, certain, stale)
+            first = certain + 1
+        missing = {*stale, *self.absent, *(self._members.idle_at(pane) if pane > certain else ())}
+        state = State.STALE if missing else State.VALID
+        self.published.append(self.resolver.answer(pane, state, self.roster, tuple(sorted(missing)), first))
+        if self.final == first - 1 and self._members.hopeless.issuperset(missing):
+            self.final = pane
+        self.settled, self.front = pane, max(self.front, pane)
+        if self._backlog is not None:  # what was answered without somebody longer ago stays as it was answered
+            self.final = max(self.final, self.settled - self._backlog)

@@ -44,11 +44,12 @@ class Tenure:
         begin: int = 0,
         lease: float = 10.0,
         resend: float = 1.0,
-        backlog: int = 50,
+        backlog: int | None = 50,
     ) -> None:
         self.resolver = resolver
         self.phase = Phase.GATHERING
-        self.settled = begin - 1
+        self.settled = self.final = self.front = begin - 1  # front: the last pane that was ever settled
+        self.skips = False  # panes before the first collection are nobody's: the watch was paused
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
         self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
@@ -56,12 +57,21 @@ class Tenure:
         self._recollect = False
         self._newest = False  # collect at the newest pane, not at the next one
         self._pane = NEVER  # of the collection or resolution under way
+        self._start = NEVER  # the last pane before the collection that need not be settled any more
         self._asked = float("-inf")
         self._doubtful: set[int] = set()  # the sites that were stale at any moment of it
         resolver.available[:] = False
 
     def resume(
-        self, settled: int, roster: Iterable[int], sessions: Mapping[int, int], left: Mapping[int, int], now: float
+        self,
+        settled: int,
+        roster: Iterable[int],
+        sessions: Mapping[int, int],
+        left: Mapping[int, int],
+        now: float,
+        *,
+        final: int | None = None,
+        front: int | None = None,
     ) -> None:
         """Go on after a crash, over books that were kept: a resolution under way is begun again by the sites' reports.
 
@@ -69,6 +79,8 @@ class Tenure:
         """
         members = sorted(roster)
         self.settled, self._members.left = settled, dict(left)
+        self.final = settled if final is None else final
+        self.front = settled if front is None else max(front, settled)
         self.resolver.grow(members[-1] + 1 if members else 0)
         self._members.propose(members)
         self.resolver.available[:] = False
@@ -132,6 +144,14 @@ class Tenure:
         if site in self._members.seen:
             self._members.seen[site].session = -1
 
+    def require(self, sites: frozenset[int], hopeless: frozenset[int] = frozenset()) -> None:
+        """The sites without which no answer is valid, whether they ever came or not; the others count when they come.
+
+        Of ``hopeless`` sites it is known that they will never answer for the panes that pass: answers go on without
+        them, are never valid, and nothing is kept for their return.
+        """
+        self._members.expected, self._members.hopeless = sites, hopeless
+
     def expect(self, sites: int) -> None:
         """A watch that has not begun yet waits for so many sites."""
         if self.phase is Phase.GATHERING and not self.roster:
@@ -147,6 +167,16 @@ class Tenure:
         """The sites that count and whose lease ran out."""
         return self._members.stale
 
+    @property
+    def absent(self) -> tuple[int, ...]:
+        """The sites that are required and do not count, because they have not come."""
+        return self._members.absent(self.final)
+
+    @property
+    def idle(self) -> tuple[int, ...]:
+        """The sites that count, and of which the last settled pane has no row that would have closed it."""
+        return self._members.idle_at(self.settled)
+
     def heard(self, site: int) -> float:
         """When the site last said anything of this watch."""
         return self._members.seen[site].heard
@@ -154,6 +184,6 @@ class Tenure:
     @property
     def state(self) -> State:
         """What the answer would be called now."""
-        if self.stale:
+        if self.stale or self.absent or self.final < self.front:
             return State.STALE
         return State.VALID if self.phase is Phase.SETTLING else State.RESOLVING

@@ -185,7 +185,9 @@ class Stage(ABC):
         resolver.grow(len(old.resolver.versions))
         resolver.versions[:], resolver.requests = old.resolver.versions, old.resolver.requests
         self.settlement.published = old.published
-        self.settlement.resume(old.settled, old.standing, old.sessions, old.left, self.network.now)
+        self.settlement.resume(
+            old.settled, old.standing, old.sessions, old.left, self.network.now, final=old.final, front=old.front
+        )
 
     def _start(self, stay: Stay) -> None:
         """The site joins, or joins again: it holds what it closes from now on."""

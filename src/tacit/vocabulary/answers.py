@@ -20,7 +20,8 @@ class State(Enum):
     FILLING = "filling"  # its window is not full yet
     VALID = "valid"  # within its promise at its pane
     RESOLVING = "resolving"  # a site left its zone and the sites are being asked
-    STALE = "stale"  # a site's lease ran out; its last vector still counts
+    STALE = "stale"  # a site is missing: its lease ran out, it never came, or its table is idle
+    UNKNOWN = "unknown"  # nobody can answer for these panes any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Answer:
     """The answer of a watch as of a pane, one row per group.
 
     ``sides`` holds NOT_MET, MET or UNKNOWN; ``estimates`` the statistics the answer was computed from. ``roster``
-    names the sites that count, because sites may join and leave; ``stale`` those of them whose lease ran out.
+    names the sites that count, because sites may join and leave; ``stale`` those that are missing.
     ``missing`` says of every site that is missing since when and why. ``late``: the panes were settled again after a
     site that was missing had come back. A ranking has no groups but ``lists``: their members, the first in rank first,
     with the scores that are known of them.

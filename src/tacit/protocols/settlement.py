@@ -98,7 +98,7 @@ class Settlement(Tenure):
         self._note_idle(site, closed, idle_panes)
         out = self._claim(site, seen, closed, silent, version, now)
         settling = self.phase is Phase.SETTLING and not self._recollect and self.final == self.settled
-        if settling and self._members.waits(self.settled, self._backlog):
+        if settling and self._members.waits(self.settled, self.backlog):
             return tuple(out)
         return tuple(out + self._settle(now))
 
@@ -305,7 +305,7 @@ class Settlement(Tenure):
         return self._resolved(self.resolver.collect_all(self._pane), now)
 
     def _next_pane(self, now: float) -> list[Message] | None:
-        known, pane, backlog = self._members, self.settled + 1, self._backlog
+        known, pane, backlog = self._members, self.settled + 1, self.backlog
         self._recollect = self._recollect or self._may_rewind()
         if not self._recollect and (known.waits(self.settled, backlog) or known.lag(self.settled, backlog)):
             return None
@@ -397,5 +397,5 @@ class Settlement(Tenure):
         if self.final == first - 1 and self._members.hopeless.issuperset(missing):
             self.final = pane
         self.settled, self.front = pane, max(self.front, pane)
-        if self._backlog is not None:  # what was answered without somebody longer ago stays as it was answered
-            self.final = max(self.final, self.settled - self._backlog)
+        if self.backlog is not None:  # what was answered without somebody longer ago stays as it was answered
+            self.final = max(self.final, self.settled - self.backlog)

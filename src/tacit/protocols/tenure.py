@@ -52,7 +52,8 @@ class Tenure:
         self.skips = False  # panes before the first collection are nobody's: the watch was paused
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
-        self._expected, self._lease, self._resend, self._backlog = expected, lease, resend, backlog
+        self._expected, self._lease, self._resend = expected, lease, resend
+        self.backlog = backlog  # more panes than this may not wait: some are skipped; None: none ever is
         self._members = Members(resolver)
         self._recollect = False
         self._newest = False  # collect at the newest pane, not at the next one

@@ -66,10 +66,13 @@ class CoordinatorConfig(Section):
     gather_seconds: Seconds = Field(
         30.0, description="How long a new watch waits for the sites that are expected before it starts without them."
     )
-    backlog_panes: Annotated[int, Field(gt=0)] = Field(
-        600,
-        description="How many panes that sites have closed may wait for their answer, as after the coordinator was "
-        "away, before a watch goes on at the newest; those between get none.",
+    backlog_panes: Annotated[int, Field(gt=0)] | None = Field(
+        None,
+        description="Allows watches on tables with a wall clock to skip panes: when more than this many wait for their "
+        "answer, as after the coordinator was away, a watch goes on at the newest, and those between are a gap, whose "
+        "state is `unknown`. Nor are more panes settled late when a site is back. Not set: no pane is skipped. Tables "
+        'with `clock = "event"` never skip any.',
+        examples=[600],
     )
     keep_days: Annotated[float, Field(gt=0)] = Field(
         30.0, description="How long answers and alerts of the past are kept; what holds now is kept for ever."

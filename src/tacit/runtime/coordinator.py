@@ -99,6 +99,7 @@ class Coordinator:
         self._start, self._life = store.next_start(), store.life
         self._restore(now)
         for watch in self._running():
+            self._require_sites(watch)
             if watch.settlement is not None:  # one that had not begun waits for all that it waited for
                 have = {site.number for site in self.sites.with_any(watch.plan.tables)}
                 watch.settlement.expect(max(1, len(have | self.waited_for(watch))))
@@ -117,7 +118,7 @@ class Coordinator:
         site = self.sites.admit(name, now)
         site.online, site.seen = True, now
         tables = {offer.name: dict(offer.columns) for offer in opening.tables}
-        self.sites.learn(site, tables)
+        self.sites.learn(site, tables, frozenset(offer.name for offer in opening.tables if offer.event_clock))
         number = site.number
         out: list[Addressed] = [
             (number, 0, Welcome(number, self.tuning.lease, self.heartbeat, self._life)),
@@ -162,19 +163,20 @@ class Coordinator:
         out: list[Addressed] = []
         answers: list[tuple[int, int, int, int]] = []
         due = now - self._answered.get(number, -inf) >= self.tuning.lease / _ANSWERS
-        rows = zip(beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, strict=True)
-        for about, beat, closed, silent, version in rows:
+        columns = (beats.watches, beats.numbers, beats.closed, beats.silent, beats.versions, beats.idle_panes)
+        for about, beat, closed, silent, version, idle_panes in zip(*columns, strict=True):
             watch = self.watches.get(about)
             if watch is None or watch.settlement is None or watch.problem:
                 continue
             try:
-                out += spoken(watch, watch.beat, number, beat, closed, silent, version, now)
+                out += spoken(watch, watch.beat, number, beat, closed, silent, version, idle_panes, now)
             except ProtocolError:
                 self._untold += out  # which other sites wait for
                 raise
-            newest = watch.settlement.newest
-            answers.append((about, watch.settlement.settled, newest, 0))
-            due = due or newest > closed or silent < watch.settlement.settled <= closed
+            settlement = watch.settlement
+            newest, settled = settlement.newest, settlement.settled
+            answers.append((about, settled, newest, settled - settlement.final))
+            due = due or newest > closed or silent < settled <= closed
         if answers and due:
             self._answered[number] = now
             out.append((number, 0, BeatsAnswer(number, *zip(*answers, strict=True))))
@@ -184,6 +186,8 @@ class Coordinator:
         """Time passed."""
         out, self._untold = self._untold, []
         for watch in self._running():
+            if watch.sites_revision != self.sites.revision:
+                self._require_sites(watch)
             expected: Collection[int] = ()
             online: Collection[int] = ()
             if watch.settlement is None:  # who is waited for matters before it has begun
@@ -196,6 +200,12 @@ class Coordinator:
             except ProtocolError as error:  # there is no stream to blame
                 fail(watch, error)
         return out
+
+    def _require_sites(self, watch: KeptWatch) -> None:
+        """Tell a watch which sites no answer is valid without, and whether it may ever skip panes."""
+        tables = watch.plan.tables
+        watch.require(self.sites.required(tables), recorded=self.sites.are_recorded(tables))
+        watch.sites_revision = self.sites.revision
 
     def lacking(self, plan: WatchPlan) -> list[str]:
         """The tables of a watch that no site has."""
@@ -327,7 +337,7 @@ class Coordinator:
         number = site.number
         out: list[Addressed] = []
         for watch in self._running():
-            watch.offers.pop(number, None)
+            watch.forget_offer(number)
             session = 0 if watch.settlement is None else watch.settlement.sessions.get(number, 0)
             out += spoken(watch, watch.receive, number, Leave(number, session), now)
         return out
@@ -347,7 +357,7 @@ class Coordinator:
         self, what: str, old: KeptWatch, plan: WatchPlan, status: str, now: float
     ) -> tuple[dict[str, Any], list[Addressed]]:
         """The watch goes on under a new number: other zones, the same windows at the sites."""
-        begin = old.begin if old.settlement is None else old.settlement.settled + 1
+        begin = old.begin if old.settlement is None else old.settlement.final + 1
         watch = KeptWatch(
             self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,
             lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.said),
@@ -362,6 +372,7 @@ class Coordinator:
 
     def _install(self, watch: KeptWatch) -> list[Addressed]:
         self.watches[watch.number] = watch
+        self._require_sites(watch)
         self.version += 1
         measure = watch.measure
         self._writes.append(

@@ -29,7 +29,7 @@ class KeptBooks:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._stored: tuple[int, int] | None = None  # the settled pane and the revision of the membership
+        self._stored: tuple[int, int, int] | None = None  # the revision of the membership, settled and final panes
         self._keys = 0
         self._zones = -1  # the collections that the stored zones are from
 
@@ -42,13 +42,15 @@ class KeptBooks:
         writes, resolver = self._group_writes(keys), settlement.resolver
         policy = getattr(resolver, "policy", None)
         recency = policy if isinstance(policy, LeastRecentlyUsed) else None
-        stored, now = self._stored, (settlement.settled, settlement.membership)
+        stored, now = self._stored, (settlement.membership, settlement.settled, settlement.final)
         if resolver.touched or stored != now:
             self._stored = now
             clock = 0 if recency is None else int(recency.clock[0])
-            values = (settlement.settled, pack(resolver.versions), clock, self._number)
-            writes.append(("UPDATE watches SET settled = ?, versions = ?, clock = ? WHERE number = ?", values))
-        if stored is None or stored[1] != settlement.membership:  # seldom, and as long as there are sites
+            panes = (settlement.settled, settlement.final, settlement.front)
+            values = (*panes, pack(resolver.versions), clock, self._number)
+            sql = "UPDATE watches SET settled = ?, final = ?, front = ?, versions = ?, clock = ? WHERE number = ?"
+            writes.append((sql, values))
+        if stored is None or stored[0] != settlement.membership:  # seldom, and as long as there are sites
             members = (settlement.standing, settlement.sessions, settlement.left)
             who = (*map(json.dumps, members), self._number)
             writes.append(("UPDATE watches SET roster = ?, sessions = ?, gone = ? WHERE number = ?", who))
@@ -130,7 +132,7 @@ def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, n
     if isinstance(policy, LeastRecentlyUsed):
         policy.clock[0] = row["clock"]
     roster, sessions, left = json.loads(row["roster"]), _by_site(row["sessions"]), _by_site(row["gone"])
-    settlement.resume(row["settled"], roster, sessions, left, now)
+    settlement.resume(row["settled"], roster, sessions, left, now, final=row["final"], front=row["front"])
     if isinstance(resolver, Balancer) and row["zones"] is not None and roster:
         _resume_zones(resolver, unpack(row["zones"]))
         resolver.spread.squares = None if row["spread"] is None else unpack(row["spread"])

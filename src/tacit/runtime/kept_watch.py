@@ -76,6 +76,10 @@ class KeptWatch:
         self._torn = False  # what is in memory must not be stored
         self.measure, self.begin = measure, begin
         self.offers: dict[int, Offer] = {}
+        self.required: frozenset[int] = frozenset()  # the sites without which no answer is valid
+        self._hopeless: frozenset[int] = frozenset()  # those that said why they cannot keep it
+        self._recorded = False  # does it read tables whose time only rows make pass?
+        self.sites_revision = -1  # of the known sites when the required ones were last told
         self.counts: dict[int, Counts] = {}
         self.full_from: dict[int, int] = {}
         self._fuller = False  # full_from is not stored as it is
@@ -117,8 +121,8 @@ class KeptWatch:
     # What the coordinator calls
 
     def install(self) -> Install:
-        """The watch as a site is told of it; one that joins a running watch begins after what is settled."""
-        begin = self.begin if self.settlement is None else self.settlement.settled + 1
+        """The watch as a site is told of it; one that joins a running watch begins after what is settled for good."""
+        begin = self.begin if self.settlement is None else self.settlement.final + 1
         return Install(
             self.plan.name, self.plan.text, self.protocol, self.status == "paused", begin,
             self.measure if self.status == "running" else None,
@@ -130,7 +134,7 @@ class KeptWatch:
         if self.settlement is not None:
             self.settlement.readmit(site)
         if site in self.offers and self.offers[site].problem:
-            del self.offers[site]  # if it still is one, the site says so again
+            self.forget_offer(site)  # if it still is a problem, the site says so again
 
     def receive(self, site: int, message: Message | Control, now: float) -> list[Outbound]:
         """One message from a site."""
@@ -142,6 +146,7 @@ class KeptWatch:
                 check_offer(site, message, self.plan, self._pane_max)
                 self.offers[site] = message
                 self.news = True
+                self._find_hopeless()
                 return []
             case Counts():
                 self.count(site, message)
@@ -166,16 +171,39 @@ class KeptWatch:
             return []
         return out
 
-    def beat(self, site: int, number: int, closed: int, silent: int, version: int, now: float) -> list[Outbound]:
+    def forget_offer(self, site: int) -> None:
+        """What the site offered, or said that it cannot do, says nothing any more."""
+        self.offers.pop(site, None)
+        self._find_hopeless()
+
+    def require(self, sites: frozenset[int], *, recorded: bool) -> None:
+        """No answer is valid without these sites. Of tables that are ``recorded`` no pane is ever skipped."""
+        self.required, self._recorded = sites, recorded
+        self._tell_requirements()
+
+    def _find_hopeless(self) -> None:
+        hopeless = frozenset(site for site, offer in self.offers.items() if offer.problem)
+        if hopeless != self._hopeless:
+            self._hopeless = hopeless
+            self._tell_requirements()
+
+    def _tell_requirements(self) -> None:
+        if self.settlement is not None:
+            self.settlement.require(self.required, self._hopeless)
+            self.settlement.backlog = None if self._recorded else self.tuning.backlog
+
+    def beat(
+        self, site: int, number: int, closed: int, silent: int, version: int, idle_panes: int, now: float
+    ) -> list[Outbound]:
         """A heartbeat that came with those of other watches; its answer goes with theirs."""
         settlement = self.settlement
         if settlement is None or self.problem:
             return []
         if closed > self._pane_max or silent > self._pane_max:
             check_panes(site, Heartbeat(site, number, closed, silent, version), self._pane_max)
-        messages = settlement.beat(site, closed, silent, version, now)
+        messages = settlement.beat(site, closed, silent, version, now, idle_panes=idle_panes)
         if messages is None:
-            messages = settlement.receive(Heartbeat(site, number, closed, silent, version), now)
+            messages = settlement.receive(Heartbeat(site, number, closed, silent, version, idle_panes), now)
         return self._after(messages) if messages else []
 
     def take_counts(self) -> IntArray | None:
@@ -287,6 +315,7 @@ class KeptWatch:
             resolver, expected=expected, begin=self.begin, lease=tuning.lease, resend=tuning.resend,
             backlog=tuning.backlog,
         )  # fmt: skip
+        self._tell_requirements()
 
     def _after(self, messages: tuple[Message, ...]) -> list[Outbound]:
         """Messages with their addresses; before one that names groups, what these are called."""

@@ -24,6 +24,7 @@ class KnownSite:
     tables: dict[str, dict[str, str]]  # columns and their types, by table
     seen: float
     online: bool = False
+    recorded: frozenset[str] = frozenset()  # the tables whose time only rows make pass, once the site has said so
 
 
 class KnownSites(Mapping[int, KnownSite]):
@@ -48,6 +49,7 @@ class KnownSites(Mapping[int, KnownSite]):
         self._stored_seen = {site.number: site.seen for site in self._sites.values()}
         self._numbers = {site.name: site.number for site in self._sites.values()}
         self._wall = wall
+        self.revision = 0  # grows whenever a site comes, or says that it has other tables
         self._writes: list[Write] = []
         self._kinds: dict[str, tuple[str, ...]] = {}  # of keys, by the watch's sentence
         self._expected = {self.admit(name, now).number for name in sorted(expected)}
@@ -72,11 +74,14 @@ class KnownSites(Mapping[int, KnownSite]):
         if site is None:
             site = KnownSite(max(self._sites, default=-1) + 1, name, {}, now)
             self._sites[site.number], self._numbers[name] = site, site.number
+            self.revision += 1
             self._store(site)
         return site
 
-    def learn(self, site: KnownSite, tables: dict[str, dict[str, str]]) -> None:
-        """A site has these tables now."""
+    def learn(self, site: KnownSite, tables: dict[str, dict[str, str]], recorded: frozenset[str] = frozenset()) -> None:
+        """A site has these tables now; of those in ``recorded`` only rows make the time pass."""
+        self.revision += 1
+        site.recorded = recorded
         if tables != site.tables:
             site.tables = tables
             self._kinds.clear()
@@ -87,6 +92,7 @@ class KnownSites(Mapping[int, KnownSite]):
         self._expected.discard(site.number)
         site.tables = {}
         self._kinds.clear()
+        self.revision += 1
         self._store(site)
 
     def online(self) -> list[KnownSite]:
@@ -115,8 +121,17 @@ class KnownSites(Mapping[int, KnownSite]):
     def waited_for(self, tables: Collection[str]) -> set[int]:
         """The sites that a start waits for: those that are expected and may have a table, and those that have one."""
         have = {site.number for site in self.with_any(tables) if site.online}
-        may = {n for n in self._expected if not (own := self._sites[n].tables) or not own.keys().isdisjoint(tables)}
-        return have | may
+        return have | self.required(tables)
+
+    def required(self, tables: Collection[str]) -> frozenset[int]:
+        """The sites without which an answer over these tables is not valid: expected, and not known to have none."""
+        return frozenset(
+            n for n in self._expected if not (own := self._sites[n].tables) or not own.keys().isdisjoint(tables)
+        )
+
+    def are_recorded(self, tables: Collection[str]) -> bool:
+        """Does some site read one of these tables with an event clock?"""
+        return any(not site.recorded.isdisjoint(tables) for site in self._sites.values())
 
     def silent_since(self, number: int, heard: float) -> float:
         """Since when a site is silent that a watch has ``heard`` then: this coordinator may have started after that."""

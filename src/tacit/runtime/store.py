@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS sites (
 CREATE TABLE IF NOT EXISTS watches (
     number INTEGER PRIMARY KEY, lineage INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
     protocol TEXT NOT NULL, status TEXT NOT NULL, created REAL NOT NULL,
-    begin INTEGER, centres BLOB, units BLOB, settled INTEGER, clock INTEGER NOT NULL DEFAULT 0,
+    begin INTEGER, centres BLOB, units BLOB, settled INTEGER, final INTEGER, front INTEGER,
+    clock INTEGER NOT NULL DEFAULT 0,
     versions BLOB, roster TEXT NOT NULL DEFAULT '[]', sessions TEXT NOT NULL DEFAULT '{}',
     gone TEXT NOT NULL DEFAULT '{}', full_from TEXT NOT NULL DEFAULT '{}',
     zones BLOB, spread BLOB);

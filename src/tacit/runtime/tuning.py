@@ -6,7 +6,12 @@ __all__ = ["Tuning"]
 
 
 class Tuning:
-    """Seconds: a site's lease, until things are said again, until a start waits no more; and panes that may wait."""
+    """Seconds: a site's lease, until things are said again, until a start waits no more.
 
-    def __init__(self, *, lease: float = 10.0, resend: float = 1.0, gather: float = 30.0, backlog: int = 600) -> None:
+    ``backlog``: when more panes than this wait for their answer, a watch on wall clocks skips some; None: never.
+    """
+
+    def __init__(
+        self, *, lease: float = 30.0, resend: float = 1.0, gather: float = 30.0, backlog: int | None = None
+    ) -> None:
         self.lease, self.resend, self.gather, self.backlog = lease, resend, gather, backlog

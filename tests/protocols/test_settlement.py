@@ -195,7 +195,8 @@ def test_panes_that_passed_without_a_site_are_settled_once_more_when_it_is_back(
     coordinator.hear(*(answer(request, rows(1)) for request in requests))
     assert coordinator.published[3:] == [(2, 2, State.VALID, [1]), (3, 3, State.VALID, [0])]
     coordinator.hear(claim(0, 5, 3), claim(1, 5, 3))
-    assert coordinator.published[-1] == (4, 5, State.VALID, [0])
+    assert coordinator.published[-2:] == [(4, 4, State.VALID, [0]), (5, 5, State.VALID, [0])]
+    assert [answer.late for answer in coordinator.machine.published[-2:]] == [True, False]
     assert coordinator.machine.state is State.VALID
     assert coordinator.machine.final == coordinator.machine.settled == 5
 
@@ -220,7 +221,7 @@ def test_no_answer_is_valid_without_a_required_site_and_all_are_made_good_when_i
     assert [(request.site, request.pane) for request in requests] == [(0, 0), (1, 0), (2, 0)]
     zones = coordinator.hear(*(answer(request, rows(1)) for request in requests))
     coordinator.hear(*(claim(zone.site, 4, zone.version) for zone in zones))
-    assert coordinator.published[2:] == [(0, 0, State.VALID, [0]), (1, 4, State.VALID, [0])]
+    assert coordinator.published[2:] == [(0, 0, State.VALID, [0]), (1, 3, State.VALID, [0]), (4, 4, State.VALID, [0])]
     assert coordinator.machine.roster == (0, 1, 2)
 
 
@@ -251,7 +252,7 @@ def test_panes_that_an_idle_site_closed_by_the_time_of_others_are_provisional(co
     coordinator.hear(*(answer(request, rows(9)) for request in requests))
     assert coordinator.published[-1] == (3, 3, State.VALID, [1])
     coordinator.hear(claim(0, 9, 2), claim(1, 9, 2))
-    assert coordinator.published[-1] == (4, 9, State.VALID, [1])
+    assert coordinator.published[-2:] == [(4, 8, State.VALID, [1]), (9, 9, State.VALID, [1])]
 
 
 def test_where_skipping_is_allowed_late_settlement_goes_back_no_further_than_that():

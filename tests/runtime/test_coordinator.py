@@ -181,7 +181,10 @@ def test_a_site_with_a_problem_is_shown_and_does_not_hold_up_the_others(live: Li
     live.ask(HOT)
     feed(live, range(100, 130), 5, ("north",))
     assert "x" in shown(live)["problems"]["south"]
-    assert shown(live)["state"] == "valid"
+    assert (shown(live)["state"], shown(live)["sites"]) == ("stale", ["north"])
+    assert [(each["site"], each["reason"]) for each in shown(live)["missing"]] == [
+        ("south", "it cannot keep the watch")
+    ]
     assert shown(live)["sites"] == ["north"]
 
 
@@ -209,7 +212,7 @@ def test_a_site_whose_rows_have_no_time_does_not_hold_up_a_start_for_ever(live: 
         live.batch("north", batch)
         live.batch("south", timeless)
         live.settle(12)
-    assert (shown(live)["sites"], shown(live)["state"]) == (["north"], "valid")
+    assert (shown(live)["sites"], shown(live)["state"]) == (["north"], "stale")
     feed(live, range(140, 150), 5)
     feed(live, range(150, 160), 5)
     assert (shown(live)["sites"], shown(live)["problems"]) == (["north", "south"], {})

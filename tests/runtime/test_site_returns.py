@@ -117,7 +117,7 @@ def test_a_number_that_meant_another_watch_before_the_coordinator_was_reset(tmp_
         live.settle(10)
     shown = live.ask("SHOW WATCH m")[0]["watch"]
     assert (shown["sites"], list(shown["problems"])) == (["north"], ["south"])
-    assert (shown["state"], shown["answer"][0]["value"]) == ("valid", pytest.approx(50, abs=1))
+    assert (shown["state"], shown["answer"][0]["value"]) == ("stale", pytest.approx(50, abs=1))
 
 
 def test_zones_outlive_a_restart_of_the_coordinator_and_not_its_reset(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ class Members:
         self.leaving: set[int] = set()  # left, but on the roster until the next collection
         self.expected: frozenset[int] = frozenset()  # the sites that must count, whether they ever came or not
         self.hopeless: frozenset[int] = frozenset()  # sites that said that they will never answer for these panes
-        self.idle: dict[int, int] = {}  # idle sites, and the last pane of each that its own rows have closed
+        self.idle: dict[int, tuple[int, float]] = {}  # idle sites: the last pane that own rows closed, and since when
         self._pending: tuple[int, ...] = ()  # expected, and not on the roster of this version:
         self._pending_of: tuple[int, frozenset[int]] = (-1, self.expected)
         self.version = 0  # grows whenever something changes that must be stored anew
@@ -118,12 +118,12 @@ class Members:
     @property
     def certain(self) -> int:
         """The last pane that no later row can change: idle sites have closed later ones by the time of others only."""
-        panes = (pane for site, pane in self.idle.items() if self.counts(site) and site not in self.hopeless)
+        panes = (pane for site, (pane, _) in self.idle.items() if self.counts(site) and site not in self.hopeless)
         return min(panes, default=FOREVER)
 
     def idle_at(self, pane: int) -> tuple[int, ...]:
         """The sites that count and have closed this pane only because they are idle."""
-        return tuple(sorted(site for site, last in self.idle.items() if last < pane and self.counts(site)))
+        return tuple(sorted(site for site, (last, _) in self.idle.items() if last < pane and self.counts(site)))
 
     @property
     def strangers(self) -> bool:

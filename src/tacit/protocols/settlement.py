@@ -25,6 +25,8 @@ are published as a gap: nobody can answer for them, and their state is unknown.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tacit.protocols.members import NEVER, Seen
@@ -43,7 +45,7 @@ from tacit.protocols.resolver import Estate, next_version
 from tacit.protocols.tenure import TRANSITIONS, Phase, Tenure
 from tacit.protocols.topico import Nomination
 from tacit.protocols.topk.messages import Challenge, Showing
-from tacit.vocabulary import Answer, ProtocolError, State
+from tacit.vocabulary import Answer, Missing, ProtocolError, State
 
 __all__ = ["TRANSITIONS", "Estate", "Phase", "Settlement"]
 
@@ -95,7 +97,7 @@ class Settlement(Tenure):
         seen = self._members.seen.get(site)
         if seen is None:
             return None
-        self._note_idle(site, closed, idle_panes)
+        self._note_idle(site, closed, idle_panes, now)
         out = self._claim(site, seen, closed, silent, version, now)
         settling = self.phase is Phase.SETTLING and not self._recollect and self.final == self.settled
         if settling and self._members.waits(self.settled, self.backlog):
@@ -184,14 +186,15 @@ class Settlement(Tenure):
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
         answer = HeartbeatAnswer(beat.site, self.settled, self.settled - self.final)
         seen = self._members.seen[beat.site]
-        self._note_idle(beat.site, beat.closed, beat.idle_panes)
+        self._note_idle(beat.site, beat.closed, beat.idle_panes, now)
         return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
 
-    def _note_idle(self, site: int, closed: int, idle_panes: int) -> None:
+    def _note_idle(self, site: int, closed: int, idle_panes: int, now: float) -> None:
         """How far a site's own rows have come, where others' rows have taken it further."""
         idle = self._members.idle
         if idle_panes:
-            idle[site] = max(closed - idle_panes, idle.get(site, NEVER))
+            last, since = idle.get(site, (NEVER, now))
+            idle[site] = max(closed - idle_panes, last), since
         elif idle:
             idle.pop(site, None)
 
@@ -380,22 +383,24 @@ class Settlement(Tenure):
             self.final = pane - 1
         if start < pane - 1 and not self.skips:
             nothing = np.empty(0, dtype=np.int64)
-            away = tuple(sorted({*self.stale, *self.absent}))
-            gap = Answer(pane - 1, State.UNKNOWN, nothing, np.empty((0, 0)), self.roster, away, start + 1)
+            lost = tuple(site for site in self.roster if self._members.seen[site].oldest > start + 1)
+            gap = Answer(pane - 1, State.UNKNOWN, nothing, np.empty((0, 0)), self.roster, lost, start + 1)
             self.published.append(gap)
         self.skips = False
 
     def _publish(self, first: int, pane: int, stale: set[int]) -> None:
         """Say the answer of panes ``first`` to ``pane``. A site that was missing at any moment of it makes it stale."""
-        certain = self._members.certain
-        if first <= certain < pane:
-            self._publish(first, certain, stale)
-            first = certain + 1
+        certain, front = self._members.certain, self.front
+        for end in sorted({end for end in (certain, front) if first <= end < pane}):
+            self._publish(first, end, stale)
+            first = end + 1
         missing = {*stale, *self.absent, *(self._members.idle_at(pane) if pane > certain else ())}
         state = State.STALE if missing else State.VALID
-        self.published.append(self.resolver.answer(pane, state, self.roster, tuple(sorted(missing)), first))
         if self.final == first - 1 and self._members.hopeless.issuperset(missing):
             self.final = pane
+        answer = self.resolver.answer(pane, state, self.roster, tuple(sorted(missing)), first)
+        absences = tuple(Missing(site, *self.absence(site)) for site in answer.stale)
+        self.published.append(replace(answer, missing=absences, late=pane <= front, final=self.final >= pane))
         self.settled, self.front = pane, max(self.front, pane)
         if self.backlog is not None:  # what was answered without somebody longer ago stays as it was answered
             self.final = max(self.final, self.settled - self.backlog)

@@ -45,10 +45,12 @@ class Tenure:
         lease: float = 10.0,
         resend: float = 1.0,
         backlog: int | None = 50,
+        now: float = 0.0,
     ) -> None:
         self.resolver = resolver
         self.phase = Phase.GATHERING
         self.settled = self.final = self.front = begin - 1  # front: the last pane that was ever settled
+        self._began = now
         self.skips = False  # panes before the first collection are nobody's: the watch was paused
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
@@ -177,6 +179,26 @@ class Tenure:
     def idle(self) -> tuple[int, ...]:
         """The sites that count, and of which the last settled pane has no row that would have closed it."""
         return self._members.idle_at(self.settled)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The sites that answers go on without now, or that are idle."""
+        idle = self._members.idle_at(self.settled) if self.final < self.settled else ()
+        return tuple(sorted({*self.stale, *self.absent, *idle}))
+
+    def absence(self, site: int) -> tuple[float, str]:
+        """Since when, and why, answers go on without a site."""
+        known, members = self._members.seen.get(site), self._members
+        since = self._began if known is None else known.heard
+        if site in members.hopeless:
+            return since, "it cannot keep the watch"
+        if known is None or (not members.counts(site) and known.stale):
+            return since, "it has not come"
+        if known.stale:
+            return since, "nothing was heard of it"
+        if site in members.idle:
+            return members.idle[site][1], "its table is idle"
+        return since, "it has not closed these panes yet" if not members.counts(site) else "it has just come back"
 
     def heard(self, site: int) -> float:
         """When the site last said anything of this watch."""

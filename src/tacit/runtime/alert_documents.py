@@ -24,9 +24,9 @@ Document = dict[str, Any]
 ALERT, CHANGE = "alert", "change"
 
 
-def alert_id(lineage: int, watch: str, pane: int, key: str) -> str:
-    """The same for the same alert, however often it is raised."""
-    return hashlib.sha256(json.dumps([lineage, watch, pane, key]).encode()).hexdigest()[:24]
+def alert_id(lineage: int, watch: str, pane: int, key: str, *what: str | float | None) -> str:
+    """The same for the same alert, however often it is raised; ``what`` it says tells it from another of that pane."""
+    return hashlib.sha256(json.dumps([lineage, watch, pane, key, *what]).encode()).hexdigest()[:24]
 
 
 def document_of(
@@ -57,7 +57,7 @@ def document_of(
         "comparison": comparison,
         "group": group,
         "state": answer.state.value,
-        "sites": list(answer.roster),
+        "sites": [site for site in answer.roster if site not in answer.stale],
         "missing": [{"site": each.site, "since": each.since, "reason": each.reason} for each in answer.missing],
         "late": answer.late,
         **more,

@@ -20,6 +20,7 @@ from tacit.language import sketch_guarantee
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
 from tacit.runtime.alert_documents import ALERT, CHANGE, Document, alert_id, document_of
+from tacit.runtime.provisional import Replaced
 from tacit.runtime.store import Write
 from tacit.vocabulary import Answer, FloatArray, IntArray
 from tacit.vocabulary.answers import MET
@@ -59,6 +60,7 @@ class Teller:
         side, compared = int(shape.monitor.answers(nowhere)[0]), self._compare(nowhere)
         self._of_nothing = Said(side, self._nothing, tuple(compared[0].tolist()))
         self._begin(compared.shape[1])
+        self.replaced: list[Replaced] = []  # what was said before, of all that was said anew; whoever notes it takes it
         # Where a condition holds of nothing at all, a group is spoken of from the first pane on with rows of it.
         self.is_met_by_nothing = plan.grouping is not None and self._of_nothing.side == MET and not self._tracks
 
@@ -113,8 +115,25 @@ class Teller:
             if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
                 told = now if before is not None else self._first_said(now, changed)
                 alerts.append(self._alert(answer, pane, key, told, self._of_nothing if before is None else before))
+        self.replaced += [(pane, key, self.said.get(key)) for key, (pane, _) in changed.items()]
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
+
+    def begin_anew(self) -> None:
+        """What was last said was taken back: compare with what was said before it."""
+        self._begin(self._compared.shape[1])
+
+    def correct(self, answer: Answer, told: Mapping[str, str]) -> list[Document]:
+        """Alerts of groups of which people were last told another side, as of panes that were not final."""
+        if self._tracks or not told:
+            return []
+        found = []
+        for key, side in told.items():
+            now = self.said.get(key, self._of_nothing)
+            if side_of(self.plan, now.side) != side:
+                document = self._alert(answer, answer.pane, key, now, self._of_nothing)
+                found.append({**document, "id": f"{document['id']}-c", "correction": True})
+        return found
 
     def writes(self, changed: Mapping[str, tuple[int, Said]]) -> list[Write]:
         """What is to be stored of what ``tell`` has changed."""
@@ -165,7 +184,7 @@ class Teller:
         return document_of(
             answer,
             kind=CHANGE if self._tracks else ALERT,
-            id=alert_id(self.lineage, self.plan.name, pane, key),
+            id=alert_id(self.lineage, self.plan.name, pane, key, *((now.value,) if self._tracks else (now.side,))),
             watch=self.plan.name,
             pane=pane,
             pane_us=self.pane_us,
@@ -183,6 +202,7 @@ class ValueTeller(Teller):
     def __init__(self, plan: WatchPlan, lineage: int, pane_us: int, said: dict[str, Said]) -> None:
         self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
         self._begin(0)
+        self.replaced = []
         self._by_member, self._tracks, self.is_met_by_nothing = False, True, False
         self._nothing = np.nan if isinstance(plan.goal, Quantile) else 0.0
         self._of_nothing = Said(MET, self._nothing)

@@ -5,6 +5,7 @@ The service (``service.py``) hands it decoded messages and the time, stores what
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
@@ -59,6 +60,8 @@ from tacit.wire.control import (
 )
 
 __all__ = ["Addressed", "Coordinator"]
+
+_log = logging.getLogger(__name__)
 
 _ANSWERS = 4  # to heartbeats in a lease, at least
 _SITES = "SELECT number, name, tables, seen FROM sites"
@@ -245,6 +248,8 @@ class Coordinator:
         for watch in self.watches.values():
             writes += writes_of(watch)
             alerts += self._alerts_of(watch)
+            if watch.answered is not None and watch.missing != watch.missing_logged:
+                self._log_missing(watch)
         if not alerts:
             return writes, []
         names = {number: site.name for number, site in self.sites.items()}
@@ -260,6 +265,18 @@ class Coordinator:
             return alerts
         kinds, goal = self.sites.key_kinds(watch.plan), watch.plan.goal
         return [valued(alert, kinds, goal.per if isinstance(goal, Top) else 0) for alert in alerts]
+
+    def _log_missing(self, watch: KeptWatch) -> None:
+        """Say once of which sites a watch goes without, and why."""
+        settlement, name, before = watch.settlement, watch.plan.name, watch.missing_logged
+        watch.missing_logged = watch.missing
+        for site in watch.missing:
+            if site not in before and settlement is not None:
+                why = settlement.absence(site)[1]
+                _log.warning("the watch %s goes on without site %s: %s", name, self.sites[site].name, why)
+        for site in before:
+            if site not in watch.missing and site in self.sites:
+                _log.info("the watch %s is kept with site %s again", name, self.sites[site].name)
 
     # Questions
 
@@ -360,8 +377,8 @@ class Coordinator:
         begin = old.begin if old.settlement is None else old.settlement.final + 1
         watch = KeptWatch(
             self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,
-            lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.said),
-            keys=old.keys, estate=old.estate if old.settlement is None else old.settlement.estate,
+            lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.last_said),
+            keys=old.keys, history=old.history, estate=old.estate if old.settlement is None else old.settlement.estate,
         )  # fmt: skip
         watch.answered = old.answered
         watch.full_from = dict(old.full_from)
@@ -436,7 +453,7 @@ class Coordinator:
         (self._last_number,) = self.store.one("SELECT COALESCE(MAX(number), 0) FROM watches") or (0,)
         for values in self.store.all("SELECT * FROM watches WHERE status != 'dropped' ORDER BY number"):
             row = dict(zip(names, values, strict=True))
-            self.watches[row["number"]] = restored(self.store, row, self.tuning, self._start, now)
+            self.watches[row["number"]] = restored(self.store, row, self.tuning, self._start, now, self.sites.key_kinds)
         self.version = self._last_number
 
 

@@ -24,15 +24,17 @@ from tacit.protocols.resolver import Estate, Resolver
 from tacit.protocols.settlement import Phase, Settlement
 from tacit.runtime.answers import Teller, ValueTeller
 from tacit.runtime.checks import check_offer, check_panes, pane_max
+from tacit.runtime.history import History
 from tacit.runtime.kept_books import KeptBooks, StoredBooks, resume, stored_estate
 from tacit.runtime.pane_length import pane_length
+from tacit.runtime.provisional import taking_back
 from tacit.runtime.rank_teller import RankTeller
 from tacit.runtime.resolvers import gauge_resolver, list_resolver, vector_resolver
 from tacit.runtime.spans import Spans
 from tacit.runtime.starting import begin_at
 from tacit.runtime.store import Write, pack
 from tacit.runtime.tuning import Tuning
-from tacit.vocabulary import Answer, IntArray, Missing, ProtocolError, State
+from tacit.vocabulary import Answer, IntArray, ProtocolError, State
 from tacit.wire.control import Clock, Control, Counts, Install, Measure, Name, Numbers, Offer, There
 from tacit.wire.frames import key_runs
 
@@ -66,6 +68,7 @@ class KeptWatch:
         said: dict[str, Any] | None = None,
         keys: Sequence[str] = (),
         estate: Estate | None = None,
+        history: History | None = None,
     ) -> None:
         self.number, self.plan, self.protocol, self.created, self.status = number, plan, protocol, created, status
         self.lineage = number if lineage is None else lineage
@@ -79,6 +82,7 @@ class KeptWatch:
         self.required: frozenset[int] = frozenset()  # the sites without which no answer is valid
         self._hopeless: frozenset[int] = frozenset()  # those that said why they cannot keep it
         self._recorded = False  # does it read tables whose time only rows make pass?
+        self.missing_logged: tuple[int, ...] = ()  # the missing sites that the log has told of
         self.sites_revision = -1  # of the known sites when the required ones were last told
         self.counts: dict[int, Counts] = {}
         self.full_from: dict[int, int] = {}
@@ -97,7 +101,8 @@ class KeptWatch:
         self.ranks = isinstance(plan.goal, Top | Frequent)  # then it speaks of lists of keys, which have no numbers
         self.gauged = isinstance(plan.goal, SketchGoal) and not self.ranks
         self.alerts: list[dict[str, Any]] = []  # raised since they were last taken
-        self.answered: Answer | None = None
+        self.answered: Answer | None = None  # the last answer that is shown: not one of panes that are settled late
+        self.history = History() if history is None else history
         self.news = False  # something to show has changed since it was last looked at
         self._said: dict[str, Any] = {} if said is None else said
         self._numbers = {key: number for number, key in enumerate(self.keys)}
@@ -251,6 +256,7 @@ class KeptWatch:
                 if answer.pane != self.begin or self.lineage != self.number:  # of nothing at all nothing is said
                     self._publish(answer)
             settlement.published.clear()
+            self._correct()
             self._writes += self._books.writes(settlement, self.keys)
         writes, self._writes = self._writes, []
         return writes
@@ -278,8 +284,18 @@ class KeptWatch:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What was last said of each group (``Said``), or the lists of a ranking (``Lists``)."""
+        """What is shown of each group (``Said``), or the lists of a ranking (``Lists``): that of ``answered``."""
+        return self._said if self.history.shown is None else self.history.shown
+
+    @property
+    def last_said(self) -> dict[str, Any]:
+        """What was last said of each group at the pane that was settled last."""
         return self._said
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The sites that its answers go on without."""
+        return () if self.settlement is None else self.settlement.missing
 
     @property
     def state(self) -> State:
@@ -313,7 +329,7 @@ class KeptWatch:
         tuning = self.tuning
         self.settlement = Settlement(
             resolver, expected=expected, begin=self.begin, lease=tuning.lease, resend=tuning.resend,
-            backlog=tuning.backlog,
+            backlog=tuning.backlog, now=self.created,
         )  # fmt: skip
         self._tell_requirements()
 
@@ -407,25 +423,57 @@ class KeptWatch:
 
     def _publish(self, answer: Answer) -> None:
         assert self.teller is not None
-        self.answered, self.news = answer, True
+        self.news = True
         first = answer.pane if answer.first is None else answer.first
+        if first <= self.history.newest:
+            self._go_back(first)
+        self.history.newest = answer.pane
+        if answer.state is State.UNKNOWN:
+            self._note_gap(answer, first)
+            return
+        if self.answered is None or answer.pane >= self.answered.pane:
+            self.answered, self.history.shown = answer, None
         state = State.FILLING if answer.state is State.VALID and self._fills(first) else answer.state
-        answer = replace(answer, state=state, missing=answer.missing or self._missing(answer))
+        answer = replace(answer, state=state)
         if isinstance(self.teller, RankTeller):
             writes, alerts = self.teller.tell(answer)
             self._writes += writes
         else:
             changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
             self._writes += self.teller.writes(changed)
-        self.alerts += alerts
+        self.history.provisional.note(self.teller.replaced, answer.pane if answer.final else first - 1)
+        self.teller.replaced.clear()
+        self.alerts += self.history.provisional.fresh(alerts, final=answer.final)
         self._writes.append(self._spans.write(answer, state))
 
-    def _missing(self, answer: Answer) -> tuple[Missing, ...]:
-        """The sites that the answer goes on without, and since when nothing was heard of each."""
-        settlement = self.settlement
-        if settlement is None:
-            return ()
-        return tuple(Missing(site, settlement.heard(site), "silent") for site in answer.stale)
+    def _go_back(self, pane: int) -> None:
+        """Panes from this one on were answered without somebody who is back now: they are answered once more."""
+        assert self.teller is not None
+        history = self.history
+        if history.shown is None:
+            history.shown = dict(self._said)
+        _log.info("the watch %s settles panes %d to %d once more", self.plan.name, pane, history.newest)
+        history.provisional.take_back(pane, self._said)
+        history.gaps = [(first, last, lost) for first, last, lost in history.gaps if last < pane]
+        self.teller.begin_anew()
+        self._spans.begin_anew()
+        self._writes += taking_back(self.lineage, pane)
+
+    def _note_gap(self, answer: Answer, first: int) -> None:
+        """Nobody can answer for these panes any more."""
+        _log.warning("the watch %s has no answer for panes %d to %d", self.plan.name, first, answer.pane)
+        self.history.gaps.append((first, answer.pane, answer.stale))
+        self._writes.append(self._spans.write(answer, State.UNKNOWN))
+
+    def _correct(self) -> None:
+        """All is settled for good: who was told something else in between is told what holds."""
+        settlement, provisional = self.settlement, self.history.provisional
+        if provisional.is_empty or settlement is None or settlement.final < settlement.front:
+            return
+        answer = self.answered
+        if answer is not None and self.teller is not None:
+            self.alerts += self.teller.correct(replace(answer, late=True), provisional.told)
+        provisional.forget()
 
     def resume(self, row: Mapping[str, Any], books: StoredBooks, now: float) -> None:
         """Go on from what was stored; ``row`` is the watch's, ``books`` the sites' of this watch."""
@@ -436,6 +484,7 @@ class KeptWatch:
             self.estate = stored_estate(row, books, template=self.by_member)
             return
         resume(settlement, row, books, now)
+        self.history.newest = settlement.settled
         if settlement.roster:
             pane = settlement.settled
             self.answered = settlement.resolver.answer(pane, State.VALID, settlement.roster, (), pane)

@@ -45,7 +45,7 @@ def pruning(watches: Iterable[KeptWatch], wall: float, keep_s: float) -> list[Wr
     for watch in watches:
         if watch.settlement is None:
             continue
-        oldest = watch.settlement.settled - int(keep_s * 1e6) // watch.pane_us
+        oldest = watch.settlement.final - int(keep_s * 1e6) // watch.pane_us
         writes.append(("DELETE FROM spans WHERE watch = ? AND last < ?", (watch.number, oldest)))
         for overtaken in (_OVERTAKEN, _OVERTAKEN_LISTS):
             writes.append((overtaken, (watch.lineage, oldest, oldest)))

@@ -15,6 +15,7 @@ from tacit.functions.expressions import Variable
 from tacit.functions.goals import Frequent, Top
 from tacit.language.plan import WatchPlan
 from tacit.runtime.alert_documents import ALERT, CHANGE, Document, alert_id, document_of
+from tacit.runtime.provisional import Replaced
 from tacit.runtime.store import Write
 from tacit.vocabulary import Answer
 from tacit.vocabulary.keys import key_values
@@ -37,6 +38,7 @@ class RankTeller:
         self.plan, self.lineage, self.pane_us, self.said = plan, lineage, pane_us, said
         self.goal = _SET if isinstance(plan.goal, Frequent) else plan.goal
         self._estimates = self.goal.using == "topico"
+        self.replaced: list[Replaced] = []  # what was said before, of all that was said anew; whoever notes it takes it
         self._last: object = None  # the lists of the last answer: of panes in a row they mostly are the same ones
 
     def tell(self, answer: Answer) -> tuple[list[Write], list[Document]]:
@@ -54,15 +56,30 @@ class RankTeller:
             another, moved = set(before) != set(now), list(before) != list(now)
             promised = self.goal.ranked is not None
             if another or promised or self._estimates:
+                self.replaced.append((pane, name, self.said.get(name)))
                 self.said[name] = now
-            if not now:
-                self.said.pop(name, None)
+                if not now:
+                    del self.said[name]
             if another or promised or (moved and self._estimates):
                 told = (self.lineage, pane, name, json.dumps(list(now.items())))
                 writes.append(("INSERT OR REPLACE INTO rankings VALUES (?, ?, ?, ?)", told))
             if another or (moved and promised):
                 alerts.append(self._alert(answer, pane, name, before, now))
         return writes, alerts
+
+    def begin_anew(self) -> None:
+        """What was last said was taken back: compare with what was said before it."""
+        self._last = None
+
+    def correct(self, answer: Answer, told: Mapping[str, str]) -> list[Document]:
+        """Alerts of lists of which people were last told other members, as of panes that were not final."""
+        found = []
+        for name, members in told.items():
+            now, before = self.said.get(name, {}), dict.fromkeys(json.loads(members), 0.0)
+            if set(now) != set(before):
+                document = self._alert(answer, answer.pane, name, before, now)
+                found.append({**document, "id": f"{document['id']}-c", "correction": True})
+        return found
 
     def _shown(self, members: Mapping[str, float]) -> dict[str, float]:
         """The smallest are ranked with the sign changed."""
@@ -74,7 +91,7 @@ class RankTeller:
         return document_of(
             answer,
             kind=ALERT if set(before) != set(now) else CHANGE,
-            id=alert_id(self.lineage, self.plan.name, pane, name),
+            id=alert_id(self.lineage, self.plan.name, pane, name, *now),
             watch=self.plan.name,
             pane=pane,
             pane_us=self.pane_us,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 GROUPS_SHOWN = 1_000
+GAPS_SHOWN = 100
 
 
 def watch_rows(coordinator: Coordinator, now: float) -> list[dict[str, Any]]:
@@ -102,7 +103,10 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
         "pane": None if answered is None else answered.pane,
         "as_of": None if answered is None else iso_time((answered.pane + 1) * watch.pane_us),
         "guarantee": guarantee_of(watch.plan, watch.shape),
-        "sites": [] if settlement is None else sorted(names[site] for site in settlement.roster),
+        "sites": _speaks_for(watch, names),
+        "missing": _missing(watch, names, now),
+        "late": _settled_late(watch),
+        "gaps": _gaps(watch, names),
         "stale": [{"site": site, "seconds": round(max(0.0, now - heard), 1)} for site, heard in stale],
         "problems": {names[site]: offer.problem for site, offer in sorted(watch.offers.items()) if offer.problem},
         "waiting_for": [],
@@ -118,6 +122,52 @@ def answer_document(coordinator: Coordinator, watch: KeptWatch, now: float) -> d
             tables = " or ".join(lacking)
             document["problems"]["coordinator"] = f"no site has a table named {tables} yet{coordinator.near(lacking)}"
     return document
+
+
+def _speaks_for(watch: KeptWatch, names: Mapping[int, str]) -> list[str]:
+    """The sites that count and are not missing."""
+    if watch.settlement is None:
+        return []
+    missing = set(watch.missing)
+    return sorted(names[site] for site in watch.settlement.roster if site not in missing)
+
+
+def _missing(watch: KeptWatch, names: Mapping[int, str], now: float) -> list[dict[str, Any]]:
+    """The sites that the answer goes on without, for how long, and why."""
+    settlement = watch.settlement
+    if settlement is None:
+        return []
+    found = [(names[site], *settlement.absence(site)) for site in watch.missing]
+    return [
+        {"site": site, "seconds": round(max(0.0, now - since), 1), "reason": reason}
+        for site, since, reason in sorted(found)
+    ]
+
+
+def _settled_late(watch: KeptWatch) -> dict[str, Any] | None:
+    """The panes that were answered without some site and are not settled with it yet."""
+    settlement = watch.settlement
+    if settlement is None or settlement.final >= settlement.front:
+        return None
+    return _panes(watch, settlement.final + 1, settlement.front)
+
+
+def _gaps(watch: KeptWatch, names: Mapping[int, str]) -> list[dict[str, Any]]:
+    """The newest stretches of panes that nobody can answer for."""
+    return [
+        {
+            **_panes(watch, first, last),
+            "reason": f"{', '.join(sorted(names[site] for site in lost))} cannot answer for these panes any more"
+            if lost
+            else "skipped: more panes waited than backlog_panes allows",
+        }
+        for first, last, lost in watch.history.gaps[-GAPS_SHOWN:]
+    ]
+
+
+def _panes(watch: KeptWatch, first: int, last: int) -> dict[str, Any]:
+    start, end = iso_time(first * watch.pane_us), iso_time((last + 1) * watch.pane_us)
+    return {"first": first, "last": last, "from": start, "to": end}
 
 
 def _answers(watch: KeptWatch, kinds: Sequence[str]) -> list[dict[str, Any]]:

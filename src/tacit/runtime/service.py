@@ -406,7 +406,11 @@ def _differs(document: dict[str, Any], last: dict[str, Any] | None) -> bool:
     """Is there anything new but the time that passed?"""
 
     def plain(value: dict[str, Any]) -> dict[str, Any]:
-        return {**value, "stale": [each["site"] for each in value["stale"]]}
+        return {
+            **value,
+            "stale": [each["site"] for each in value["stale"]],
+            "missing": [(each["site"], each["reason"]) for each in value["missing"]],
+        }
 
     return last is None or plain(document) != plain(last)
 

@@ -18,6 +18,10 @@ class Spans:
         self._first = self._last = 0
         self._kind: tuple[State, tuple[int, ...], tuple[int, ...]] | None = None
 
+    def begin_anew(self) -> None:
+        """Panes that were answered are answered once more."""
+        self._kind = None
+
     def write(self, answer: Answer, state: State) -> Write:
         """Store that the panes of an answer were answered in this state: a longer span, or a new one."""
         first = answer.pane if answer.first is None else answer.first

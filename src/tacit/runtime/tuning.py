@@ -12,6 +12,6 @@ class Tuning:
     """
 
     def __init__(
-        self, *, lease: float = 30.0, resend: float = 1.0, gather: float = 30.0, backlog: int | None = None
+        self, *, lease: float = 10.0, resend: float = 1.0, gather: float = 30.0, backlog: int | None = None
     ) -> None:
         self.lease, self.resend, self.gather, self.backlog = lease, resend, gather, backlog

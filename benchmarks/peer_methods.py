@@ -1,4 +1,4 @@
-"""The methods that the peer benchmark compares, round by round; each says what it sent and how far it was off."""
+"""The methods that the peer benchmark compares the product with, round by round: what each sent, how far it was off."""
 
 from __future__ import annotations
 
@@ -10,17 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.peer_streams import PeerStream
 from tacit.functions.curvature import Curves
-from tacit.functions.goals import Track
-from tacit.functions.monitor import Monitor
-from tacit.functions.shapes import Feasible
-from tacit.functions.tracking import TrackZones
-from tacit.protocols.books import Books
-from tacit.protocols.messages import Reply, Request, Rows
-from tacit.protocols.policies import LeastRecentlyUsed
-from tacit.protocols.recentre import Recentring, Roamers
-from tacit.protocols.threshold import Balancer
 
-__all__ = ["Result", "balls", "periodic", "recentring", "sampled", "truths"]
+__all__ = ["Result", "periodic", "sampled", "truths"]
 
 Table = NDArray[np.float64]
 HEADER = 16  # bytes of a message besides its numbers: watch, site, number, pane, version
@@ -50,69 +41,6 @@ class Result:
 def truths(stream: PeerStream) -> Table:
     """f of the mean vector after every round."""
     return Curves(stream.expression).values(stream.vectors.mean(axis=1))
-
-
-def recentring(stream: PeerStream) -> Result:
-    """Ours: proved zones, centres that move."""
-    vectors, truth, result = stream.vectors, truths(stream), Result()
-    _, n, d = vectors.shape
-    known = Feasible((stream.name in ("kld", "entropy"),) * d)  # shares of a histogram
-    hub = Recentring(TrackZones(Track(stream.expression, stream.within), d, known, lopsided=True), vectors[0])
-    sites = Roamers(vectors[0])
-    sites.told(hub.zone, hub.scales.copy())
-    result.say(n, d)
-    result.say(n, 2 * d + 8)
-    for k, here in enumerate(vectors[1:], 1):
-        rows = sites.look(here)
-        while True:
-            for site in rows.tolist():
-                hub.take(site, sites.centres[site])
-            result.say(len(rows), d)
-            if hub.settle(k) is None:
-                break
-            result.say(n, 2 * d + 8)  # where it was made, its box, its kind and its numbers: sites make the zone anew
-            sites.told(hub.zone, hub.scales.copy())
-            rows = sites.recheck(here)
-        result.errors.append(abs(hub.answer - truth[k]))
-    result.refreshes = hub.refreshes
-    return result
-
-
-def balls(stream: PeerStream) -> Result:
-    """Ours before: balls proved by bounds, violations balanced among the least recently used."""
-    vectors, truth, result = stream.vectors, truths(stream), Result()
-    _, n, d = vectors.shape
-    monitor = Monitor(
-        Track(stream.expression, stream.within), [stream.expression], d, nonnegative=[stream.name == "kld"] * d
-    )
-    books, zones, group = Books(n, 1, d), monitor.zones(1), np.zeros(1, dtype=np.int64)
-    resolver = Balancer(monitor, zones, books, LeastRecentlyUsed(n, 1))
-
-    def rows(site: int) -> Rows:
-        return Rows(group, here[site : site + 1] / n, np.empty(0))
-
-    here = vectors[0]
-    for site in range(n):
-        books.collect(site, rows(site))
-    monitor.refresh(zones, group, books.estimates(group))
-    result.say(2 * n, d)
-    for k, here in enumerate(vectors[1:], 1):
-        mass = here / n - (books.collected[:, 0] - books.slack[:, 0])
-        out = np.flatnonzero(~monitor.inside(zones, np.zeros(n, dtype=np.int64), zones.estimate[0] + n * mass))
-        if len(out):
-            result.say(len(out), d)
-            messages = resolver.start(k, [(site, rows(site)) for site in out.tolist()])
-            while messages and isinstance(messages[0], Request):
-                asked, messages = messages, ()
-                for request in asked:
-                    assert isinstance(request, Request)
-                    result.say(1, 0)
-                    result.say(1, d)
-                    messages = resolver.receive(Reply(request.site, request.number, k, rows(request.site)))
-            result.say(len(messages), d)
-        result.errors.append(abs(float(monitor.tracked(zones.estimate)[0]) - truth[k]))
-    result.refreshes = resolver.full_syncs
-    return result
 
 
 def sampled(stream: PeerStream) -> Result:

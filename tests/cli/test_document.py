@@ -13,7 +13,7 @@ import pytest
 from tacit.recording.vary import PARAMETERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "REPLAY.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(python|)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(python|toml|)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.middle
@@ -25,6 +25,9 @@ def test_every_example_runs(
     folder.mkdir()
     monkeypatch.chdir(folder)
     for kind, block in BLOCKS:
+        if kind == "toml":
+            Path("tacit.toml").write_text(block, encoding="utf-8")
+            continue
         if kind == "python":
             exec(compile(block, "docs/REPLAY.md", "exec"), {})
             continue
@@ -35,7 +38,7 @@ def test_every_example_runs(
             assert (done.code, done.err) == (0, ""), line
     assert "messages for 4000 events; 0 missed" in capsys.readouterr().out
     assert sorted(path.name for path in folder.iterdir()) == [
-        "hot.png", "hot.sql", "prepared", "readings.csv", "swept",
+        "hot.png", "hot.sql", "incoming", "prepared", "readings.csv", "swept", "tacit.toml",
     ]  # fmt: skip
     assert sum(1 for _ in (folder / "swept" / "sweep.csv").open()) == 11
 

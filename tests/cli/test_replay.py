@@ -28,9 +28,9 @@ ROOT = Path(__file__).parents[2]
 HOT = "CREATE WATCH hot AS SELECT AVG(x) AS m FROM t WINDOW LAST 100 ROWS EVERY 10 ROWS ALERT WHEN m > 10 MARGIN 0.2"
 KEYS = {
     "watch", "protocol", "zone", "sites", "updates", "panes", "messages", "bytes", "centralised", "pane_shipping",
-    "violations", "full_syncs", "alerts", "seconds",
+    "violations", "full_syncs", "alerts", "seconds", "heartbeats", "notes",
 }  # fmt: skip
-VERIFIED = {"crossings", "missed", "spurious", "max_error"}
+VERIFIED = {"crossings", "missed", "spurious", "max_error", "max_error_of"}
 Tacit = Callable[..., Any]
 Sentence = Callable[[str], Path]
 
@@ -314,3 +314,120 @@ def test_a_ranking_per_list_as_json(tacit: Tacit, sentence: Sentence, where: lis
     refused = tacit("replay", sentence(text + " USING topico"), *where)
     assert refused.code == 2
     assert len(refused.err.splitlines()) == 1
+
+
+CONFIG = """
+[coordinator]
+protocol = "recentre"
+
+[tables.t]
+source = "files"
+path = "in/{site}"
+format = "csv"
+schema = "ms BIGINT, x DOUBLE, y DOUBLE"
+select = ["ms / 1000D AS at", "x"]
+options = { sep = ";" }
+time = "at"
+
+[sites.north]
+[sites.south]
+"""
+
+
+def as_configured(folder: Path, readings: Path) -> Path:
+    """The readings of two stations as the sites of a configuration have them: other names, units and separators."""
+    header, *rows = [line.split(",") for line in readings.read_text().splitlines()]
+    assert header[:4] == ["station", "ts", "x", "y"]
+    for site, station in (("north", "s0"), ("south", "s1")):
+        (folder / "in" / site).mkdir(parents=True)
+        mine = [f"{int(ts) * 1000};{x};{y}" for name, ts, x, y, _ in rows if name == station]
+        (folder / "in" / site / "day.csv").write_text("\n".join(["ms;x;y", *mine]) + "\n")
+    config = folder / "tacit.toml"
+    config.write_text(CONFIG)
+    return config
+
+
+def test_csv_with_other_separators(tacit: Tacit, sentence: Sentence, where: list[str], tmp_path: Path) -> None:
+    plain = json.loads(tacit("replay", sentence(HOT), *where, "--json").out)
+    for separator, options in ((";", []), ("\t", []), ("|", []), ("~", ["--option", "sep=~"])):
+        path = tmp_path / "other.csv"
+        path.write_text(Path(where[1]).read_text().replace(",", separator))
+        done = tacit("replay", sentence(HOT), "--data", path, *where[2:], *options, "--json")
+        assert (done.code, done.err) == (0, "")
+        assert json.loads(done.out)["messages"] == plain["messages"]
+
+
+def test_a_configuration_describes_the_data(
+    tacit: Tacit, sentence: Sentence, readings: Path, where: list[str], tmp_path: Path
+) -> None:
+    config = as_configured(tmp_path, readings)
+    work = tmp_path / "prepared"
+    found = [
+        json.loads(tacit("replay", sentence(HOT), "--config", config, "--work", work, "--verify", "--json").out)
+        for _ in range(2)
+    ]
+    assert found[0] | {"seconds": None} == found[1] | {"seconds": None}
+    report = found[0]
+    assert (report["protocol"], report["sites"], report["missed"], report["spurious"]) == ("recentre", 2, 0, 0)
+    two = tmp_path / "two.csv"
+    two.write_text("\n".join(line for line in readings.read_text().splitlines() if not line.startswith("s2")) + "\n")
+    same = json.loads(tacit("replay", sentence(HOT), "--data", two, *where[2:], "--protocol", "recentre", "--json").out)
+    assert [report[name] for name in ("alerts", "messages", "updates")] == [
+        same[name] for name in ("alerts", "messages", "updates")
+    ]
+    asked = tacit("replay", sentence(HOT), "--config", config, "--protocol", "coordinator", "--json")
+    assert json.loads(asked.out)["protocol"] == "coordinator"
+    called = tacit_room.replay(sentence(HOT).read_text(), config=config, work=work)
+    assert called.messages == report["messages"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "refusal"),
+    [
+        (("[tables.t]", "[tables.u]"), [], "no site of the configuration has a table t; it has u"),
+        (("[sites.south]", '[sites.south.tables.t]\nsource = "rate"\ntime = "ts"'), [], "comes from rate"),
+        (("", ""), ["--data", "all.csv"], "say it with --site"),
+        (("in/{site}", "nowhere/{site}"), [], "nowhere"),
+        (("", ""), ["--option", "sep"], "write NAME=VALUE"),
+        (("x DOUBLE", "x BIGNUMBER"), [], "schema"),
+    ],
+)
+def test_what_a_configuration_does_not_say_is_asked_for(
+    tacit: Tacit, sentence: Sentence, readings: Path, tmp_path: Path, change: tuple[str, str], words: list[str],
+    refusal: str,
+) -> None:  # fmt: skip
+    config = as_configured(tmp_path, readings)
+    config.write_text(CONFIG.replace(*change))
+    done = tacit("replay", sentence(HOT), "--config", config, *words)
+    assert (done.code, done.out) == (2, "")
+    assert refusal in done.err
+
+
+def test_a_step_that_plays_no_part_is_said(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    done = tacit("replay", sentence(HOT), *where)
+    assert "EVERY 10 ROWS plays no part" in " ".join(done.out.split())
+    for text, step, count in ((HOT, "event", 1), (HOT, "pane", 0), (HOT.replace(" EVERY 10 ROWS", ""), "event", 0)):
+        report = json.loads(tacit("replay", sentence(text), *where, "--step", step, "--json").out)
+        assert len(report["notes"]) == count
+
+
+def test_how_far_answers_were_off_has_a_unit(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    text = "SELECT AVG(x) AS mean, AVG(y) AS other FROM t WINDOW LAST 100 ROWS "
+    for goal, unit in (
+        ("TRACK mean WITHIN 0.5", "in mean"),
+        ("TRACK mean WITHIN 5 PERCENT", "percent of mean"),
+        ("ALERT WHEN other > 7 MARGIN 0.01 OR mean > 10 MARGIN 0.5", "in mean"),
+    ):
+        path = sentence(f"CREATE WATCH w AS {text}{goal}")
+        report = json.loads(tacit("replay", path, *where, "--verify", "--json").out)
+        assert report["max_error_of"] == unit
+        assert report["max_error"] > 0 or "PERCENT" in goal
+        shown = " ".join(tacit("replay", path, *where, "--verify").out.split())
+        assert not report["max_error"] or f"farthest from the truth by {report['max_error']:.4g} {unit}" in shown
+
+
+def test_heartbeats_are_shown_and_in_no_total(tacit: Tacit, sentence: Sentence, where: list[str]) -> None:
+    report = json.loads(tacit("replay", sentence(HOT), *where, "--step", "pane", "--json").out)
+    assert report["heartbeats"]["messages"] > 0 < report["heartbeats"]["bytes"]
+    assert not {"heartbeat", "heartbeats"} & set(report["messages"]["by_kind"])
+    assert "heartbeats beside it, live" in tacit("replay", sentence(HOT), *where).out

@@ -109,7 +109,7 @@ def test_a_missing_option_is_named(tacit: Tacit, sentence: Sentence, where: list
     cut = where.index(missing)
     done = tacit("replay", sentence(GOOD), *where[:cut], *where[cut + 2 :])
     assert (done.code, done.out) == (2, "")
-    assert f"Missing option '{missing}'" in done.err
+    assert f"missing option '{missing}'" in done.err
 
 
 @pytest.mark.usefixtures("spark")

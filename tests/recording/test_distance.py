@@ -23,7 +23,7 @@ def off(goal: Condition, met: bool, *values: float) -> float:
         assert isinstance(tree, Variable)
         return np.array([values[tree.index]])
 
-    return float(distance(goal, met, value_of, lambda tree: 0.0)[0])
+    return float(distance(goal, met, value_of, lambda tree: 0.0)[0][0])
 
 
 ABOVE = Comparison(Variable(0), ">", 10.0, 2.0)

@@ -110,7 +110,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
     table = Table(title=title, title_justify="left")
     for name in ("watch", "answer", "state", "as of", "guarantee"):
         table.add_column(name)
-    for name in ("messages", "of events", "of panes", "alerts"):
+    for name in ("messages", "of events", "of panes", "heartbeats", "alerts"):
         table.add_column(name, justify="right")
     for watch in watches:
         cost = watch["cost"]
@@ -124,6 +124,7 @@ def watch_table(watches: Sequence[dict[str, Any]], title: str | None = None) -> 
             f"{total:,}",
             _share(total, cost["centralised"]["messages"]),
             _share(total, cost["pane_shipping"]["messages"]),
+            f"{cost['heartbeats']['messages']:,}",
             f"{watch['alert_count']:,}",
         )
     return table
@@ -188,4 +189,11 @@ def _value_text(value: float | None) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return "" if whole == 0 else f"{100 * part / whole:.1f} %"
+    """Messages against a baseline: the part of it that was needed, or how many times as many.
+
+    >>> _share(12, 400), _share(400, 400), _share(3000, 400), _share(3, 0)
+    ('3.0 %', '100.0 %', '7.5 × as many', '')
+    """
+    if whole == 0:
+        return ""
+    return f"{100 * part / whole:.1f} %" if part <= whole else f"{part / whole:.1f} × as many"

@@ -56,13 +56,19 @@ def register(app: typer.Typer) -> None:
 def _replay(
     watch: Path = typer.Argument(..., metavar="WATCH.sql", help="A file with one or several CREATE WATCH sentences."),
     data: list[str] = typer.Option(
-        ...,
+        [],
         "--data",
         metavar="PATH",
         help="Parquet, CSV or JSON: a file, folder or glob; of two tables TABLE=PATH each.",
     ),
-    site: str = typer.Option(..., "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
-    time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
+    site: str | None = typer.Option(None, "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
+    time: str | None = typer.Option(
+        None, "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."
+    ),
+    config: Path | None = typer.Option(
+        None, metavar="FILE", help="A tacit.toml: its tables' folders, options, times and sites; its protocol."
+    ),
+    option: list[str] = typer.Option([], "--option", metavar="NAME=VALUE", help="Of Spark's reader, such as sep=;"),
     step: str = typer.Option("event", help="Check after every event or after every pane."),
     protocol: str = typer.Option(
         "auto",
@@ -81,21 +87,25 @@ def _replay(
     """Replay the watches of a file over recorded data: their answers, their alerts, and every message they cost."""
     from tacit.cli.show import print_run
     from tacit.cli.work import as_json, orderly_end, output, progress
-    from tacit.recording.run import check_fit, check_work, read_script, work_folder
+    from tacit.recording.configured import described_data, live_settings, read_options
+    from tacit.recording.run import check_fit, check_work, fitting_settings, read_script, work_folder
     from tacit.recording.settings import Settings
 
-    settings = Settings(protocol, step, zone, policy, seed, verify).checked()
+    described = described_replay(data, site, time, config)
+    options = read_options(option)
+    settings = live_settings(Settings(protocol, step, zone, policy, seed, verify).checked(), described)
     plans = read_script(watch)
     for plan in plans:
-        check_fit(plan, settings)
+        check_fit(plan, fitting_settings(plan, settings))
+    sources = [described_data(plan, data or None, described, options, site) for plan in plans]
     work = None if work is None else check_work(work)
     pictures = plot_paths(plot, [plan.name for plan in plans])
     console = output()
     results = []
     with orderly_end(), work_folder(work) as folder, progress() as bar:
-        places = _prepare(plans, data, site, time, folder, bar)
+        places = _prepare(plans, sources, site, time, folder, bar)
         for plan, place, picture in zip(plans, places, pictures, strict=True):
-            run, story = _one(plan, *place, settings, bar)
+            run, story = _one(plan, *place, fitting_settings(plan, settings), bar)
             if picture is not None:
                 bar.say(f"{plan.name}: drawing")
                 _draw(run, picture, settings)
@@ -123,8 +133,21 @@ def plot_paths(plot: Path | None, watches: list[str]) -> list[Path | None]:
     return [plot.with_name(f"{plot.stem}-{file_name(name)}{plot.suffix}") for name in watches]
 
 
+def described_replay(data: list[str], site: str | None, time: str | None, config: Path | None) -> Any:
+    """The configuration that describes the data, if one is named; without one all of it must be said."""
+    from tacit.runtime.config import load_config
+    from tacit.vocabulary.errors import OptionError
+
+    if config is not None:
+        return load_config(config)
+    for name, value in (("--data", data), ("--site", site), ("--time", time)):
+        if not value:
+            raise OptionError(f"missing option '{name}'; or name a configuration that describes the data with --config")
+    return None
+
+
 def _prepare(
-    plans: tuple[WatchPlan, ...], data: list[str], site: str, time: str, folder: Path, bar: Bar
+    plans: tuple[WatchPlan, ...], sources: list[Any], site: str | None, time: str | None, folder: Path, bar: Bar
 ) -> list[tuple[Path, float]]:
     """Where each watch's recording is, and the seconds it took to get there.
 
@@ -135,15 +158,16 @@ def _prepare(
     from tacit.recording.run import check_source, kept, prepared
     from tacit.recording.sides import data_of_tables
 
-    found = {plan.name: kept(plan, data, site=site, time=time, work=folder) for plan in plans}
+    pairs = list(zip(plans, sources, strict=True))
+    found = {plan.name: kept(plan, data, site=site, time=time, work=folder) for plan, data in pairs}
     took = dict.fromkeys(found, 0.0)
-    missing = [plan for plan in plans if found[plan.name] is None]
+    missing = [(plan, data) for plan, data in pairs if found[plan.name] is None]
     if missing:
-        for plan in missing:
-            check_source(data_of_tables(plan, data), site)
+        for plan, data in missing:
+            check_source(data_of_tables(plan, data), site, time)
         bar.say("starting Spark")
         with spark_session("tacit replay") as spark:
-            for plan in missing:
+            for plan, data in missing:
                 bar.say(f"{plan.name}: reading")
                 begin = clock.perf_counter()
                 with prepared(spark, plan, data, site=site, time=time, work=folder) as place:

@@ -50,6 +50,7 @@ def print_run(console: Console, run: Run) -> None:
         ("answer", Text(answer_words(run))),
         ("data", Text(_data_words(run))),
         ("window", Text(f"{window_text(plan.window)}; checked after every {report.step}")),
+        *(("note", Text(note, style="yellow")) for note in report.notes),
         ("messages", costs_table(report)),
         ("violations", Text(_violation_words(report))),
         ("alerts", Text("\n".join(alert_lines(plan, report.alerts)))),
@@ -140,6 +141,10 @@ def costs_table(report: Report) -> Table:
     for index, (what, messages, size) in enumerate(rows):
         against = "" if index == 0 else f"{ratio_text(messages, total)} as many"
         table.add_row(what, f"{messages:,}", size_text(size), against, style="bold" if index == 0 else "")
+    beats = report.heartbeats
+    table.add_row(
+        "heartbeats beside it, live", f"{beats['messages']:,}", size_text(beats["bytes"]), "at most", style="dim"
+    )
     if (words := baseline_words(report)) is not None:
         table.add_row(Text(words, style="yellow"))
     return table

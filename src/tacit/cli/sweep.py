@@ -24,9 +24,15 @@ def register_sweep(group: typer.Typer) -> None:
 
 def _sweep(
     watch: Path = typer.Argument(..., metavar="WATCH.sql", help="A file with one CREATE WATCH sentence."),
-    data: list[str] = typer.Option(..., "--data", metavar="PATH", help="Parquet, CSV or JSON: a file, folder or glob."),
-    site: str = typer.Option(..., "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
-    time: str = typer.Option(..., "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."),
+    data: list[str] = typer.Option([], "--data", metavar="PATH", help="Parquet, CSV or JSON: a file, folder or glob."),
+    site: str | None = typer.Option(None, "--site", metavar="RULE", help="COLUMN, hash:COLUMN:N or round_robin:N."),
+    time: str | None = typer.Option(
+        None, "--time", metavar="COLUMN", help="When a row happened (numbers: seconds; else UTC)."
+    ),
+    config: Path | None = typer.Option(
+        None, metavar="FILE", help="A tacit.toml: its tables' folders, options, times and sites; its protocol."
+    ),
+    option: list[str] = typer.Option([], "--option", metavar="NAME=VALUE", help="Of Spark's reader, such as sep=;"),
     vary: list[str] = typer.Option(
         ..., "--vary", metavar="NAME=VALUES",
         help="NAME=v1,v2,… or NAME=first:last:count. NAME is threshold, margin, within, window (500 or 1h), sites, "
@@ -43,22 +49,28 @@ def _sweep(
     json_: bool = typer.Option(False, "--json", help="Print the table as JSON."),
 ) -> None:  # fmt: skip
     """Replay one watch with every combination of the values: what does each setting cost?"""
+    from tacit.cli.replay import described_replay
     from tacit.cli.work import as_json, output, progress, spark_session
     from tacit.pipelines.parallel import run_tasks
-    from tacit.recording.run import check_source, check_work, prepared, read_script
+    from tacit.recording.configured import described_data, live_settings, read_options
+    from tacit.recording.run import check_source, check_work, fitting_settings, prepared, read_script
     from tacit.recording.settings import Settings
     from tacit.recording.sides import data_of_tables, load_recorded
     from tacit.recording.sweep import check_jobs, jobs_of, run_job
     from tacit.recording.vary import read_variation
     from tacit.vocabulary.errors import OptionError
 
-    settings = Settings(protocol, step, zone, policy, seed, verify).checked()
+    described = described_replay(data, site, time, config)
+    options = read_options(option)
+    settings = live_settings(Settings(protocol, step, zone, policy, seed, verify).checked(), described)
     plans = read_script(watch)
     if len(plans) > 1:
         raise OptionError(f"{watch} holds {len(plans)} watches; a sweep varies one")
+    settings = fitting_settings(plans[0], settings)
+    source = described_data(plans[0], data or None, described, options, site)
     variations = [read_variation(text) for text in vary]
     jobs = jobs_of(plans[0], variations, settings, Path(), draw_seed=seed)
-    check_source(data_of_tables(plans[0], data), site)
+    check_source(data_of_tables(plans[0], source), site, time)
     work = None if work is None else check_work(work)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out} is not a folder")
@@ -66,7 +78,7 @@ def _sweep(
         bar.say("starting Spark")
         with spark_session("tacit replay sweep") as spark:
             bar.say(f"{plans[0].name}: reading")
-            with prepared(spark, plans[0], data, site=site, time=time, work=work) as folder:
+            with prepared(spark, plans[0], source, site=site, time=time, work=work) as folder:
                 check_jobs(jobs, load_recorded(folder))
                 placed = [replace(job, folder=folder.resolve()) for job in jobs]
                 with bar.tasks_of(spark, f"{plans[0].name}: {len(jobs)} replays", len(jobs)):

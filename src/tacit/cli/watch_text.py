@@ -62,6 +62,7 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
         "protocol": watch["protocol"],
         "messages": f"{cost['messages']['total']:,}; one per event would be {cost['centralised']['messages']:,},"
         f" one per pane {cost['pane_shipping']['messages']:,}",
+        "heartbeats": f"{cost['heartbeats']['messages']:,}, not counted above; one speaks for all watches of a site",
         "alerts": f"{watch['alert_count']:,}",
         "late rows": f"{cost['late']:,}",
         "rows without a time": f"{cost['no_time']:,}",

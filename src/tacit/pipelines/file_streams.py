@@ -16,13 +16,14 @@ from pyspark.sql import types as st
 
 from tacit.pipelines.files import KINDS, SourceFile, files_inside, fits, kind_of, names_of
 from tacit.pipelines.sources import from_nanoseconds, read_files
-from tacit.pipelines.text_checks import holds_array, spark_path
+from tacit.pipelines.text_checks import holds_array, separator_of, spark_path
 from tacit.vocabulary.errors import DataError, OptionError
 
-__all__ = ["READ_AS", "open_files"]
+__all__ = ["READ_AS", "files_of", "open_files", "readable"]
 
 _LOOKED_AT = 16  # files that the columns are taken from
 _NAMES = "pathGlobFilter"  # Spark's option for names; who sets it says himself which files count
+_OF_FILES = (_NAMES, "maxFilesPerTrigger", "maxFileAge", "recursiveFileLookup", "cleanSource", "sourceArchiveDir")
 _COMING = ("*.part", "*.tmp", "*._COPYING_")  # not complete yet
 READ_AS = {
     # A header that differs from the columns is an error, not values in wrong columns.
@@ -46,7 +47,7 @@ def open_files(
     path = Path(folder.removeprefix("file://")).expanduser().absolute()
     if not path.is_dir():
         raise DataError(f"{path} is not a folder; a table of files needs one that they come into")
-    files = _first_files(path, kind, options.get(_NAMES))
+    files = files_of(path, kind, options)[:_LOOKED_AT]
     if not files and kind is not None:
         _check_not_all_skipped(path, kind, options.get(_NAMES))
     if not files and (kind is None or schema is None):
@@ -60,7 +61,9 @@ def open_files(
         chosen["recursiveFileLookup"] = "true"
     if kind == "json" and any(holds_array(file.path) for file in files):
         chosen["multiLine"] = "true"
-    known = schema or read_files(spark, files).schema
+    if kind == "csv" and files:
+        chosen["sep"] = separator_of(files[0].path, options)
+    known = schema or read_files(spark, files, readable(options)).schema
     written = known if schema is not None or kind != "parquet" else _as_written(spark, files)
     reader = spark.readStream.format(kind).options(**{**chosen, **options}).schema(written)
     numbers = [a.name for a in written if a.dataType == st.LongType() != known[a.name].dataType]
@@ -68,8 +71,14 @@ def open_files(
     return frame.withColumns({name: from_nanoseconds(name) for name in numbers}) if numbers else frame
 
 
-def _first_files(path: Path, kind: str | None, names: str | None) -> list[SourceFile]:
-    """Some files that are there already; those without content say nothing."""
+def readable(options: Mapping[str, str]) -> dict[str, str]:
+    """The options without those that say which files count, and how many at once."""
+    return {name: value for name, value in options.items() if name not in _OF_FILES}
+
+
+def files_of(path: Path, kind: str | None, options: Mapping[str, str]) -> list[SourceFile]:
+    """The files of a table that are there already; those without content say nothing."""
+    names = options.get(_NAMES)
     if names is None:
         inside = [file for file in files_inside(path) if kind in (None, file.kind)]
     else:
@@ -78,7 +87,7 @@ def _first_files(path: Path, kind: str | None, names: str | None) -> list[Source
     kinds = sorted({file.kind for file in found})
     if len(kinds) > 1:
         raise DataError(f"the folder {path} holds {' and '.join(kinds)} files; say which format the table has")
-    return found[:_LOOKED_AT]
+    return found
 
 
 def _check_not_all_skipped(path: Path, kind: str, names: str | None) -> None:

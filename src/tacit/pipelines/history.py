@@ -14,16 +14,16 @@ from pyspark.sql import functions as sf
 
 from tacit.pipelines.batches import SparkBatch
 from tacit.pipelines.failures import one_sentence
-from tacit.pipelines.file_streams import READ_AS
+from tacit.pipelines.file_streams import READ_AS, readable
 from tacit.pipelines.files import SourceFile, files_inside, find_files
 from tacit.pipelines.live_sources import TableSource, schema_of, shaped
 from tacit.pipelines.session import session_beside
 from tacit.pipelines.sources import read_files, scan_files
-from tacit.pipelines.text_checks import holds_array
+from tacit.pipelines.text_checks import holds_array, separator_of
 from tacit.pipelines.time import time_column, utc
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["check_history", "read_history"]
+__all__ = ["check_history", "open_files_of", "read_history"]
 
 _LOOKED_AT = 16  # files, when it is checked
 
@@ -34,7 +34,7 @@ def check_history(spark: SparkSession, source: TableSource, path: str, time: str
     with utc(session), one_sentence():
         files = _files(path)[:_LOOKED_AT]
         if files:
-            time_column(_open(session, source, path, files), time)
+            time_column(open_files_of(session, source, path, files), time)
 
 
 def read_history(
@@ -46,7 +46,7 @@ def read_history(
         files = _files(path)
         if not files:
             return None
-        frame = _open(session, source, path, files)
+        frame = open_files_of(session, source, path, files)
         moment = time_column(frame, time).micros
         return SparkBatch(frame.where((moment >= sf.lit(lo_us)) & (moment < sf.lit(hi_us))), time)
 
@@ -56,15 +56,18 @@ def _files(path: str) -> Sequence[SourceFile]:
     return find_files(path) if not folder.is_dir() or files_inside(folder) else ()
 
 
-def _open(spark: SparkSession, source: TableSource, path: str, files: Sequence[SourceFile]) -> DataFrame:
+def open_files_of(spark: SparkSession, source: TableSource, path: str, files: Sequence[SourceFile]) -> DataFrame:
+    """The rows of these files as the table has them: its format, options, schema, ``select`` and ``where``."""
     kind, is_file_table = files[0].kind, source.kind == "files"
     if is_file_table and source.format not in (None, kind):
-        raise DataError(f"the history {path} has {kind} files, but the table's format is {source.format}")
+        raise DataError(f"{path} has {kind} files, but the table's format is {source.format}")
     options = source.options if is_file_table else {}
-    if source.schema is None and not options:
-        return shaped(read_files(spark, files), source)
-    schema = read_files(spark, files).schema if source.schema is None else schema_of(source.schema)
+    if source.schema is None:
+        return shaped(read_files(spark, files, readable(options)), source)
+    schema = schema_of(source.schema)
     chosen = dict(READ_AS[kind])
+    if kind == "csv":
+        chosen["sep"] = separator_of(files[0].path, options)
     if kind == "json" and any(holds_array(file.path) for file in files):
         chosen["multiLine"] = "true"
     reader = spark.read.format(kind).options(**{**chosen, **options}).schema(schema)

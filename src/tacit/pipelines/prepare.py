@@ -27,8 +27,8 @@ from tacit.language.plan import ByKey, ByMember, WatchPlan
 from tacit.language.schema_check import check_columns
 from tacit.pipelines.contributions import DRAWS, centre_draws, centre_values, contribution, sample_key, where
 from tacit.pipelines.failures import one_sentence
-from tacit.pipelines.files import Paths, SourceFile, find_files
-from tacit.pipelines.fingerprint import FORMAT, fingerprint, recorded_mark
+from tacit.pipelines.files import Paths, find_files
+from tacit.pipelines.fingerprint import FORMAT, data_fingerprint, recorded_mark
 from tacit.pipelines.groups import (
     GROUP,
     MEMBERS,
@@ -41,6 +41,7 @@ from tacit.pipelines.groups import (
 )
 from tacit.pipelines.order import row_hash
 from tacit.pipelines.parts import check_finite, part_files, time_steps
+from tacit.pipelines.recorded_tables import RecordedTable, open_recorded
 from tacit.pipelines.sites import SITES_MAX, SiteRule, parse_site, site_key, site_names
 from tacit.pipelines.sources import read_files
 from tacit.pipelines.time import TimeColumn, time_column, utc
@@ -54,7 +55,7 @@ _KEEP, _HASH, _BAD = "__tacit_keep", "__tacit_hash", "__tacit_bad"
 
 
 def prepare(
-    spark: SparkSession, plan: WatchPlan, data: DataFrame | Paths, *, site: str, time: str, folder: Path
+    spark: SparkSession, plan: WatchPlan, data: DataFrame | Paths | RecordedTable, *, site: str, time: str, folder: Path
 ) -> Path:
     """Write the recording of ``data`` that ``plan`` needs into ``folder`` and return the folder.
 
@@ -64,15 +65,11 @@ def prepare(
     """
     rule = parse_site(site)
     folder = Path(folder)
-    files: tuple[SourceFile, ...] | None = None
-    mark: str | None = None
-    if not isinstance(data, DataFrame):
-        files = find_files(data)
-        mark = fingerprint(plan, [file.path for file in files], site=site, time=time)
+    mark = None if isinstance(data, DataFrame) else data_fingerprint(plan, data, site=site, time=time)
     if recorded_mark(folder) == mark and mark is not None:
         return folder
     with utc(spark), one_sentence():
-        frame = data if isinstance(data, DataFrame) else read_files(spark, files or ())
+        frame = _opened(spark, data)
         check_columns(plan, {field.name: field.dataType.simpleString() for field in frame.schema})
         moment = time_column(frame, time)
         base = _base(frame, plan, rule, moment)
@@ -86,6 +83,12 @@ def prepare(
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return folder
+
+
+def _opened(spark: SparkSession, data: DataFrame | Paths | RecordedTable) -> DataFrame:
+    if isinstance(data, DataFrame):
+        return data
+    return open_recorded(spark, data) if isinstance(data, RecordedTable) else read_files(spark, find_files(data))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,13 @@ def read_data(spark: SparkSession, paths: Paths) -> DataFrame:
     return read_files(spark, find_files(paths))
 
 
-def read_files(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    """The rows of these files; they are of one kind."""
+def read_files(spark: SparkSession, files: Sequence[SourceFile], options: Mapping[str, str] | None = None) -> DataFrame:
+    """The rows of these files; they are of one kind. ``options`` go to Spark's reader of text."""
     with one_sentence():
         if files[0].kind == "parquet":
             return _read_parquet(spark, files)
-        reader = (check_csv if files[0].kind == "csv" else check_json)(spark, [file.path for file in files])
+        check = check_csv if files[0].kind == "csv" else check_json
+        reader = check(spark, [file.path for file in files], options)
         return scan_files(reader, files)
 
 

@@ -23,10 +23,11 @@ from pyspark.sql import types as st
 from tacit.pipelines.columns import column
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["check_csv", "check_json", "holds_array", "no_rows", "spark_path"]
+__all__ = ["check_csv", "check_json", "holds_array", "no_rows", "separator_of", "spark_path"]
 
 _BAD = "__tacit_bad"
 _SHOWN = 60  # characters of a bad line that an error shows
+_SEPARATORS = (";", "\t", "|")  # looked for where a header has no comma between its names
 _BOM = b"\xef\xbb\xbf"
 # In this order: the first kind that all values of a column fit.
 _TEXT_KINDS = {"a number": "double", "a boolean": "boolean", "a time": "timestamp"}
@@ -42,17 +43,22 @@ def no_rows(paths: Sequence[Path]) -> DataError:
     return DataError(f"there are no rows in {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""))
 
 
-def check_csv(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
-    """A reader for CSV files with a header: the same names in the same order, every row as wide as its header."""
-    headers = {path: _header(path) for path in paths}
+def check_csv(spark: SparkSession, paths: Sequence[Path], options: Mapping[str, str] | None = None) -> DataFrameReader:
+    """A reader for CSV files with a header: the same names in the same order, every row as wide as its header.
+
+    ``options`` are Spark's; without ``sep`` among them the first header tells what stands between its names.
+    """
+    options = dict(options or {})
+    separator = options["sep"] = separator_of(paths[0], options)
+    headers = {path: _header(path, separator) for path in paths}
     for path, header in headers.items():
         _check_header(path, header)
         _compare_headers(paths[0], headers[paths[0]], path, header)
     lines = not any(_start(path).startswith(_BOM) for path in paths)  # only the whole-file parser skips the mark
-    reader, found = _look_at_csv(spark, paths, lines=lines)
+    reader, found = _look_at_csv(spark, paths, options, lines=lines)
     if lines and any(row.bad for row in found):
         # A quoted field may hold line ends; files are then parsed whole instead of in pieces.
-        reader, found = _look_at_csv(spark, paths, lines=False)
+        reader, found = _look_at_csv(spark, paths, options, lines=False)
     for row in found:
         if row.bad:
             rows = "1 row does" if row.bad == 1 else f"{row.bad:,} rows do"
@@ -65,8 +71,8 @@ def check_csv(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
     return reader
 
 
-def check_json(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
-    """A reader for JSON: one object per line, or files that are one array of objects."""
+def check_json(spark: SparkSession, paths: Sequence[Path], options: Mapping[str, str] | None = None) -> DataFrameReader:
+    """A reader for JSON: one object per line, or files that are one array of objects. ``options`` are Spark's."""
     whole = any(map(holds_array, paths))
     if whole:
         _check_names(paths)
@@ -103,7 +109,7 @@ def check_json(spark: SparkSession, paths: Sequence[Path]) -> DataFrameReader:
                 raise DataError(f"the files have different schemas: column {name} is in {has} and not in {lacks}")
     _compare_kinds(kinds)
     reader = spark.read.format("json").option("multiLine", whole).option("inferTimestamp", True)
-    reader = reader.option("timeZone", "UTC").option("mode", "FAILFAST")
+    reader = reader.option("timeZone", "UTC").option("mode", "FAILFAST").options(**(options or {}))
     return reader.schema(reader.load([spark_path(path) for path in paths]).schema)
 
 
@@ -112,13 +118,16 @@ def holds_array(path: Path) -> bool:
     return _start(path).lstrip(_BOM + b" \t\r\n").startswith(b"[")
 
 
-def _look_at_csv(spark: SparkSession, paths: Sequence[Path], *, lines: bool) -> tuple[DataFrameReader, list[Row]]:
+def _look_at_csv(
+    spark: SparkSession, paths: Sequence[Path], options: Mapping[str, str], *, lines: bool
+) -> tuple[DataFrameReader, list[Row]]:
     """A reader with the types of all rows, and per file: rows, rows of a wrong width, the kinds of its text columns."""
     if not lines:
         _check_names(paths)
 
     def base() -> DataFrameReader:
-        return spark.read.format("csv").options(header=True, timeZone="UTC", escape='"', multiLine=not lines)
+        reader = spark.read.format("csv").options(header=True, timeZone="UTC", escape='"', multiLine=not lines)
+        return reader.options(**options)
 
     files = [spark_path(path) for path in paths]
     schema = base().option("inferSchema", True).load(files).schema
@@ -226,11 +235,27 @@ def _json_kind(kind: str) -> str | None:
     return words.get(head, "a number")
 
 
-def _header(path: Path) -> list[str]:
+def separator_of(path: Path, options: Mapping[str, str]) -> str:
+    """What stands between the values of a CSV file: what the options say, else what the names in its header say."""
+    for name, value in options.items():
+        if name.lower() in ("sep", "delimiter"):
+            return value.replace("\\t", "\t")
+    header = _header(path, ",")
+    if len(header) != 1:
+        return ","
+    counts = {each: header[0].count(each) for each in _SEPARATORS}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] else ","
+
+
+def _header(path: Path, separator: str) -> list[str]:
     try:
         with _open(path) as file:
             text = (line.decode("utf-8-sig", errors="replace") for line in file)
-            return next((row for row in csv.reader(text) if row), [])  # Spark passes over blank lines too
+            if len(separator) != 1:
+                return next((line.rstrip("\r\n").split(separator) for line in text if line.strip()), [])
+            rows = csv.reader(text, delimiter=separator)
+            return next((row for row in rows if row), [])  # Spark passes over blank lines too
     except (OSError, EOFError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}") from None
 

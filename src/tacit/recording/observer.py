@@ -42,6 +42,7 @@ class Verdict:
     missed: int = 0
     spurious: int = 0
     max_error: float = 0.0
+    farthest: int = 0  # the comparison that max_error is of, from left to right
     judged: int = 0
 
 
@@ -285,8 +286,11 @@ def _judge_points(goal: Goal, values: _Values, sides: IntArray, said: FloatArray
     wrong_not = ~met & _holds(goal, values, -1.0)
     verdict.spurious += int(np.count_nonzero(wrong_met))
     verdict.missed += int(np.count_nonzero(wrong_not))
-    error = np.where(met, *(distance(goal, side, values.of, values.doubt) for side in (True, False)))
-    verdict.max_error = max(verdict.max_error, float(error[np.isfinite(error)].max(initial=0.0)))
+    (off_met, of_met), (off_not, of_not) = (distance(goal, side, values.of, values.doubt) for side in (True, False))
+    error, which = np.where(met, off_met, off_not), np.where(met, of_met, of_not)
+    error = np.where(np.isfinite(error), error, 0.0)
+    if len(error) and float(error.max()) > verdict.max_error:
+        verdict.max_error, verdict.farthest = float(error.max()), int(which[error.argmax()])
 
 
 def _judge_tracking(goal: Track, values: _Values, said: FloatArray, verdict: Verdict) -> None:

@@ -23,7 +23,7 @@ from tacit.recording.engine import Engine, Outcome
 from tacit.recording.fitted_engine import FittedEngine
 from tacit.recording.observer import judge, rows_change_at
 from tacit.recording.physical import Physical, first_measure, physical_plan
-from tacit.recording.report import Report, alerts_of
+from tacit.recording.report import Report, alerts_of, error_unit, heartbeats_of, step_notes
 from tacit.recording.stream import Recording
 from tacit.recording.updates import Updates, pane_messages, updates_of
 from tacit.vocabulary import IntArray, OptionError
@@ -97,12 +97,17 @@ def replay_recording(
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)},
         step=step, policy=policy if protocol == "coordinator" else None,
         form="weighted" if physical.weighted else "sums", guarantee=_guarantee(plan.watched, physical),
-        left_out=dict(recording.left_out), groups=None if recording.groups is None else len(recording.groups),
+        heartbeats=heartbeats_of(plan.window, len(recording.sites), updates.panes),
+        notes=step_notes(plan, step), left_out=dict(recording.left_out),
+        groups=None if recording.groups is None else len(recording.groups),
     )  # fmt: skip
     if verify:
         verdict = judge(physical, updates, outcome.changes)
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
+        report.max_error_of = error_unit(
+            plan.goal, [each.name for each in plan.statistics], dict(plan.outputs), verdict.farthest
+        )
     return Replay(report, outcome, physical, updates, ticks, isinstance(machine, FittedEngine))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,16 +11,35 @@ import numpy as np
 
 from tacit.functions.deciding import deciding
 from tacit.functions.evaluate import value
-from tacit.functions.goals import Comparison, Track, comparisons
+from tacit.functions.expressions import Expression
+from tacit.functions.goals import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Frequent,
+    Goal,
+    Quantile,
+    SketchGoal,
+    Top,
+    Track,
+    comparisons,
+)
+from tacit.language.explain import readable
+from tacit.language.plan import WatchPlan, Window
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
+from tacit.protocols.messages import Heartbeat, HeartbeatAnswer
 from tacit.recording.engine import Change
 from tacit.recording.observer import rows_come_and_go
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
 from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.vocabulary.calendar import iso_time
+from tacit.wire.sizes import size
 
-__all__ = ["Alert", "Report", "alerts_of", "iso_time"]
+__all__ = ["Alert", "Report", "alerts_of", "error_unit", "heartbeats_of", "iso_time", "step_notes"]
+
+
+_EVERY = re.compile(r"\bEVERY\s+[\d.]+\s+\w+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +92,22 @@ class Report:
     policy: str | None
     form: str
     guarantee: str
+    heartbeats: dict[str, int] = field(default_factory=lambda: {"messages": 0, "bytes": 0})
     left_out: dict[str, int] = field(default_factory=dict)
     groups: int | None = None
     crossings: int | None = None
     missed: int | None = None
     spurious: int | None = None
     max_error: float | None = None
+    max_error_of: str | None = None  # what max_error is measured in: the value's name, or a share of something
+    notes: tuple[str, ...] = ()  # what of the sentence plays no part in this replay
     entries: dict[str, float] | None = None  # of a ranking: objects in a message
     quality: dict[str, float] | None = None  # of a ranking among peers: how far from the truth, and what was sent
     caching: dict[str, int] | None = None  # of a ranking: every site sends a score anew when it has moved too far
 
     def as_dict(self) -> dict[str, Any]:
         """Every key of the documentation; the observer's only when it walked along."""
-        seen_only = ("crossings", "missed", "spurious", "max_error")
+        seen_only = ("crossings", "missed", "spurious", "max_error", "max_error_of")
         out = {name: getattr(self, name) for name in self.__slots__ if name not in seen_only}
         out["alerts"] = [alert.as_dict() for alert in self.alerts]
         if self.entries is None:
@@ -94,6 +118,44 @@ class Report:
         if self.missed is not None:
             out |= {name: getattr(self, name) for name in seen_only}
         return out
+
+
+def heartbeats_of(window: Window, sites: int, panes: int) -> dict[str, int]:
+    """The heartbeats that settle these panes: of every site and pane one, with its answer. A replay sends none.
+
+    Live, one a second speaks for all watches of a site, so short panes and several watches need fewer.
+    """
+    pairs = panes if window.every.rows is not None else sites * panes  # panes of rows are each site's own
+    each = size(Heartbeat(0, 1, panes, panes, 1)) + size(HeartbeatAnswer(0, panes))
+    return {"messages": 2 * pairs, "bytes": pairs * each}
+
+
+def step_notes(plan: WatchPlan, step: str) -> tuple[str, ...]:
+    """What of the sentence plays no part with this step: a step of its own that was written."""
+    found = _EVERY.search(plan.text) if step == "event" else None
+    if found is None:
+        return ()
+    every = " ".join(found.group().split())
+    return (f"{every} plays no part: answers are checked after every event; --step pane keeps it, as a live site does",)
+
+
+def error_unit(goal: Goal | Top | SketchGoal, names: list[str], outputs: Mapping[str, Expression], at: int = 0) -> str:
+    """What ``max_error`` is measured in; of several comparisons that of number ``at``.
+
+    >>> from tacit.functions.expressions import Variable
+    >>> mean = Variable(0)
+    >>> error_unit(Track(mean, 5.0, percent=True), ["x"], {"mean": mean})
+    'percent of mean'
+    """
+    if isinstance(goal, Quantile | Frequent):
+        return "as a share of the rows"
+    if isinstance(goal, SketchGoal):
+        return "as a share of all pairs of rows"
+    parts = comparisons(goal) if isinstance(goal, AllOf | AnyOf) else (goal,)
+    expression = parts[at].expression
+    named = [name for name, tree in outputs.items() if tree is expression]
+    text = named[0] if named else readable(expression, names).removeprefix("(").removesuffix(")")
+    return f"percent of {text}" if isinstance(goal, Track) and goal.percent else f"in {text}"
 
 
 def alerts_of(

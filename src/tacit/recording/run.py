@@ -11,7 +11,7 @@ import tempfile
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from tacit.functions.goals import SelfJoin, SketchGoal, Top
 from tacit.language import PythonFunction, WatchPlan, parse, parse_watch
 from tacit.language.recorded import odd_panes, recorded_plans
+from tacit.recording.configured import described_data, live_settings
 from tacit.recording.replay import Replay, replay_recording
 from tacit.recording.report import Report
 from tacit.recording.settings import PEERS, Settings
@@ -29,6 +30,7 @@ from tacit.recording.sketch_replay import SketchReplay, replay_sketch
 from tacit.recording.stream import Recording
 from tacit.recording.topico_replay import replay_topico
 from tacit.recording.topk_replay import TopkReplay, replay_topk
+from tacit.runtime.config import load_config
 from tacit.vocabulary.errors import DataError, MachineError, OptionError
 
 __all__ = [
@@ -37,12 +39,14 @@ __all__ = [
     "check_source",
     "check_work",
     "file_name",
+    "fitting_settings",
     "kept",
     "prepared",
     "read_script",
     "record",
     "replay",
     "replay_prepared",
+    "rule_of",
     "spark_room",
     "work_folder",
 ]
@@ -62,10 +66,10 @@ class Run:
 
 def replay(
     watch: str | Path | WatchPlan,
-    data: Any,
+    data: Any = None,
     *,
-    site: str,
-    time: str,
+    site: str | None = None,
+    time: str | None = None,
     step: str = "event",
     protocol: str = "auto",
     zone: str = "auto",
@@ -75,6 +79,8 @@ def replay(
     functions: Mapping[str, PythonFunction] | None = None,
     plot: str | Path | None = None,
     work: str | Path | None = None,
+    config: str | Path | None = None,
+    options: Mapping[str, str] | None = None,
     spark: Any = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -83,9 +89,11 @@ def replay(
     Args:
         watch: a CREATE WATCH sentence, the path of a file that holds one, or a parsed plan.
         data: a path, folder or glob (or a list of them) of Parquet, CSV or JSON; a Spark or pandas DataFrame; or a
-            PyArrow table. Of a watch on two tables: a mapping from their names.
-        site: ``COLUMN``, ``hash:COLUMN:N`` or ``round_robin:N``: which site a row belongs to.
-        time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC).
+            PyArrow table. Of a watch on two tables: a mapping from their names. With ``config`` it may be left out.
+        site: ``COLUMN``, ``hash:COLUMN:N`` or ``round_robin:N``: which site a row belongs to. With ``config`` it may
+            be left out: each row belongs to the site that has its file.
+        time: the column with the time of a row (numbers are seconds since 1970; without zone it is UTC). With
+            ``config`` it may be left out: the table has one.
         step: ``event`` checks after every event, ``pane`` after every pane.
         protocol: ``coordinator`` (balancing), ``recentre``, ``broadcast``; ``auto``: what a live coordinator does;
             or ``cheaper``: of the first two, the one that costs less on the first part of the data.
@@ -97,12 +105,20 @@ def replay(
         plot: a picture of the replay is saved here (.png, .svg or .pdf).
         work: a folder to keep the prepared recording in; the next replay of the same files starts from it, without
             Spark.
+        config: a configuration, as ``tacit up`` has it: its tables' folders, options, schemas, columns, times and
+            sites are those of the replay, and so is its protocol.
+        options: options of Spark's reader, as in a table's ``options``: ``{"sep": ";"}``.
         spark: a session to use. Without it one is opened at the first call and kept until the process ends.
         progress: hears (updates done, updates in all) now and then.
     """
     settings = Settings(protocol, step, zone, policy or Settings().policy, seed, verify).checked()
     plan = _the_watch(watch, functions)
+    described = None if config is None else load_config(config)
+    settings = fitting_settings(plan, live_settings(settings, described))
     check_fit(plan, settings)
+    if data is None and described is None:
+        raise OptionError("give the data: a path, a table, or a configuration that describes it")
+    data = described_data(plan, data, described, options or {}, site)
     folder = None if work is None else check_work(Path(work))
     begin = clock.perf_counter()
     with readable(data) as source:
@@ -110,7 +126,7 @@ def replay(
         if place is not None:
             recording = load_recorded(place)
         else:
-            check_source(data_of_tables(plan, source), site)
+            check_source(data_of_tables(plan, source), site, time)
             session = spark or getattr(source, "sparkSession", None) or spark_room().open_session("tacit replay")
             recording, _ = record(session, plan, source, site=site, time=time, work=folder)
     finished = replay_prepared(plan, recording, clock.perf_counter() - begin, settings, progress)
@@ -156,6 +172,7 @@ class SparkRoom:
     prepare: Callable[..., Path]
     find_files: Callable[..., Any]
     parse_site: Callable[[str], Any]
+    recorded_files: Callable[..., Any]
 
 
 def spark_room() -> SparkRoom:
@@ -163,13 +180,21 @@ def spark_room() -> SparkRoom:
     try:
         from tacit.pipelines.files import find_files
         from tacit.pipelines.prepare import prepare
+        from tacit.pipelines.recorded_tables import recorded_files
         from tacit.pipelines.session import close_session, open_session
         from tacit.pipelines.sites import parse_site
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pyspark", "py4j"):
             raise
         raise MachineError("Spark is not installed; run: pip install 'tacit[site]'") from error
-    return SparkRoom(open_session, close_session, prepare, find_files, parse_site)
+    return SparkRoom(open_session, close_session, prepare, find_files, parse_site, recorded_files)
+
+
+def fitting_settings(plan: WatchPlan, settings: Settings) -> Settings:
+    """The settings for this watch: what a coordinator is set to is not for all kinds of watches."""
+    if isinstance(plan.goal, Top | SketchGoal) and settings.follows:
+        return replace(settings, protocol="auto", zone="auto")
+    return settings
 
 
 def check_fit(plan: WatchPlan, settings: Settings) -> None:
@@ -206,19 +231,38 @@ def check_fit(plan: WatchPlan, settings: Settings) -> None:
         )
 
 
-def check_source(data: Any, site: str) -> None:
+def rule_of(data: Any, site: str | None, time: str | None) -> tuple[str, str]:
+    """Which site a row belongs to, and the column of its time: as said, or as the data's configuration has it."""
+    described = data if _is_described(data) else None
+    rule = site or (None if described is None else described.site)
+    column = time or (None if described is None else described.time)
+    if rule is None:
+        raise OptionError("say which site a row belongs to: --site COLUMN, hash:COLUMN:N or round_robin:N")
+    if column is None:
+        raise OptionError("say which column holds the time of a row: --time COLUMN")
+    return rule, column
+
+
+def check_source(data: Any, site: str | None, time: str | None) -> None:
     """What can be known of data and site before Spark starts: the paths lead to data, the site rule can be read."""
     room = spark_room()
-    room.parse_site(site)
     for each in data.values() if isinstance(data, Mapping) else [data]:
+        room.parse_site(rule_of(each, site, time)[0])
         if isinstance(each, (str, Path, list, tuple)):
             room.find_files(each)
+        elif _is_described(each):
+            room.recorded_files(each)
+
+
+def _is_described(data: Any) -> bool:
+    """Is it a table of a configuration, or one that is read with options?"""
+    return type(data).__name__ == "RecordedTable" and type(data).__module__ == "tacit.pipelines.recorded_tables"
 
 
 @contextmanager
 def readable(data: Any) -> Iterator[Any]:
     """The data as the pipelines read it; tables in memory become a Parquet file for as long as they are needed."""
-    if isinstance(data, (str, Path)) or _is_spark(data):
+    if isinstance(data, (str, Path)) or _is_spark(data) or _is_described(data):
         yield data
         return
     if isinstance(data, Mapping):
@@ -244,24 +288,29 @@ def check_work(work: Path) -> Path:
     return work
 
 
-def kept(plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None) -> Path | None:
+def kept(plan: WatchPlan, data: Any, *, site: str | None, time: str | None, work: Path | None) -> Path | None:
     """Where ``work`` holds the recording that the watch needs of the data as it is now; None where it does not.
 
     Data that is not in files has no identity that outlives it, so its recordings are never found again.
     """
-    if work is None or not isinstance(data, (str, Path, list, tuple)):
+    plans, found = recorded_plans(plan), data_of_tables(plan, data)
+    if work is None or not all(
+        isinstance(each, (str, Path, list, tuple)) or _is_described(each) for each in found.values()
+    ):
         return None
     from tacit.pipelines.fingerprint import is_prepared
 
-    place, plans, found = work / file_name(plan.name), recorded_plans(plan), data_of_tables(plan, data)
-    parts = zip(plans, part_folders(place, len(plans)), strict=True)
-    held = all(is_prepared(part, found[part.table], site=site, time=time, folder=folder) for part, folder in parts)
-    return place if held else None
+    place = work / file_name(plan.name)
+    for part, folder in zip(plans, part_folders(place, len(plans)), strict=True):
+        rule, column = rule_of(found[part.table], site, time)
+        if not is_prepared(part, found[part.table], site=rule, time=column, folder=folder):
+            return None
+    return place
 
 
 @contextmanager
 def prepared(
-    spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
+    spark: Any, plan: WatchPlan, data: Any, *, site: str | None, time: str | None, work: Path | None = None
 ) -> Iterator[Path]:
     """The folder with the prepared recording of the data that the watch needs; ``load_recorded`` reads it.
 
@@ -271,12 +320,13 @@ def prepared(
     with work_folder(work) as folder:
         place = folder / file_name(plan.name)
         for part, where in zip(plans, part_folders(place, len(plans)), strict=True):
-            spark_room().prepare(spark, part, found[part.table], site=site, time=time, folder=where)
+            rule, column = rule_of(found[part.table], site, time)
+            spark_room().prepare(spark, part, found[part.table], site=rule, time=column, folder=where)
         yield place
 
 
 def record(
-    spark: Any, plan: WatchPlan, data: Any, *, site: str, time: str, work: Path | None = None
+    spark: Any, plan: WatchPlan, data: Any, *, site: str | None, time: str | None, work: Path | None = None
 ) -> tuple[Recording, float]:
     """The recording of the data that the watch needs, in memory, and the seconds that took."""
     begin = clock.perf_counter()

@@ -35,6 +35,7 @@ class Settings:
     policy: str = DEFAULT_POLICY
     seed: int = 0
     verify: bool = False
+    follows: bool = False  # protocol and zone are those that a configuration's coordinator is set to
 
     def checked(self) -> Settings:
         """The same settings with aliases resolved; OptionError for a name that does not exist."""

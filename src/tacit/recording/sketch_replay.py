@@ -15,7 +15,7 @@ from tacit.language.plan import WatchPlan
 from tacit.protocols.messages import Report as ReportMessage
 from tacit.protocols.messages import Rows
 from tacit.protocols.topk.messages import Challenge, Entries, Shown
-from tacit.recording.report import Report
+from tacit.recording.report import Report, error_unit, heartbeats_of, step_notes
 from tacit.recording.sketch_engine import Said, SketchEngine, SketchOutcome
 from tacit.recording.sketch_observer import Verdict, judge_sketch
 from tacit.recording.stream import Recording
@@ -84,12 +84,15 @@ def replay_sketch(
         violations=outcome.violations, full_syncs=outcome.full_syncs,
         alerts=_alerts(goal, updates, outcome.said),
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)}, step=step, policy=None,
-        form="sketch", guarantee=sketch_guarantee(goal), left_out=dict(recording.left_out),
+        form="sketch", guarantee=sketch_guarantee(goal),
+        heartbeats=heartbeats_of(plan.window, len(recording.sites), updates.panes),
+        notes=step_notes(plan, step), left_out=dict(recording.left_out),
         groups=None if recording.groups is None else len(recording.groups),
     )  # fmt: skip
     if verdict is not None:
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
+        report.max_error_of = error_unit(plan.goal, [each.name for each in plan.statistics], dict(plan.outputs))
     return SketchReplay(report, outcome, updates, verdict)
 
 

@@ -58,7 +58,7 @@ def observer_words(report: Report) -> str | None:
     if report.missed is None or report.spurious is None:
         return None
     wrong = report.missed + report.spurious
-    error = "" if not report.max_error else f"; farthest from the truth by {report.max_error:.4g}"
+    error = "" if not report.max_error else f"; farthest from the truth by {report.max_error:.4g} {report.max_error_of}"
     if wrong == 0:
         crossed = "" if not report.crossings else f"; the truth changed sides {times(report.crossings)}"
         return f"every answer was right at every step (0 missed, 0 spurious{crossed}{error})"

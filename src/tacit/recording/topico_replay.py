@@ -14,7 +14,7 @@ import numpy as np
 from tacit.functions.goals import Top
 from tacit.language.plan import WatchPlan
 from tacit.protocols.topico import Candidates, Peer, kendall_distance, ranked
-from tacit.recording.report import Report
+from tacit.recording.report import Report, heartbeats_of, step_notes
 from tacit.recording.stream import Recording
 from tacit.recording.topk_arrays import TopkRows, topk_rows
 from tacit.recording.topk_engine import SetChange, TopkOutcome
@@ -83,7 +83,8 @@ def replay_topico(
         alerts=alerts_of_sets(rows, run.times, run.outcome.changes),
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)}, step="pane", policy=None,
         form="sums", guarantee="the truth once counts stand still; an estimate while they move",
-        left_out=dict(recording.left_out), groups=len(rows.keys),
+        heartbeats=heartbeats_of(plan.window, len(recording.sites), updates.panes),
+        notes=step_notes(plan, "pane"), left_out=dict(recording.left_out), groups=len(rows.keys),
         entries={"mean": round(float(np.mean(run.outcome.entries)), 2), "max": max(run.outcome.entries)},
         quality=run.quality.as_dict() if verify else None,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from tacit.protocols._kernels_topk import refreshes
 from tacit.protocols.topk.leeway import Policy
 from tacit.protocols.topk.messages import Challenge, Entries, Shown
 from tacit.recording.observer import rows_change_at
-from tacit.recording.report import Report
+from tacit.recording.report import Report, error_unit, heartbeats_of, step_notes
 from tacit.recording.stream import Recording
 from tacit.recording.topk_arrays import TopkRows, arenas_of, topk_rows
 from tacit.recording.topk_engine import SetChange, TopkEngine, TopkOutcome, first_windows
@@ -102,7 +102,9 @@ def replay_topk(
         violations=outcome.violations, full_syncs=outcome.full_syncs,
         alerts=alerts_of_sets(rows, updates.time, outcome.changes),
         seconds={"prepare": round(prepare_seconds, 3), "replay": round(seconds, 3)}, step=step, policy=None,
-        form="sums", guarantee=_guarantee(goal), left_out=dict(recording.left_out), groups=len(rows.keys),
+        form="sums", guarantee=_guarantee(goal),
+        heartbeats=heartbeats_of(plan.window, len(recording.sites), updates.panes),
+        notes=step_notes(plan, step), left_out=dict(recording.left_out), groups=len(rows.keys),
         entries={
             "mean": round(float(np.mean(outcome.entries)), 2) if outcome.entries else 0.0,
             "max": max(outcome.entries, default=0),
@@ -113,6 +115,7 @@ def replay_topk(
         verdict = judge_topk(rows, updates, outcome.changes)
         report.crossings, report.missed, report.spurious = verdict.crossings, verdict.missed, verdict.spurious
         report.max_error = verdict.max_error
+        report.max_error_of = error_unit(plan.goal, [each.name for each in plan.statistics], dict(plan.outputs))
     return TopkReplay(report, outcome, rows, updates)
 
 

@@ -54,7 +54,7 @@ def test_a_wrong_sentence(
     [
         (
             ["--protocol", "rumour"],
-            "there is no protocol named 'rumour'; choose auto, coordinator, broadcast, recentre, topico",
+            "there is no protocol named 'rumour'; choose auto, cheaper, coordinator, broadcast, recentre",
         ),
         (["--protocol", "recentre", "--zone", "ball"], "recentring makes zones of its own; leave --zone ball out"),
         (["--protocol", "gossip"], "gossip keeps rankings"),

@@ -141,7 +141,7 @@ def described_replay(data: list[str], site: str | None, time: str | None, config
     if config is not None:
         return load_config(config)
     for name, value in (("--data", data), ("--site", site), ("--time", time)):
-        if not value:
+        if value is None or value == []:
             raise OptionError(f"missing option '{name}'; or name a configuration that describes the data with --config")
     return None
 

@@ -234,8 +234,8 @@ def check_fit(plan: WatchPlan, settings: Settings) -> None:
 def rule_of(data: Any, site: str | None, time: str | None) -> tuple[str, str]:
     """Which site a row belongs to, and the column of its time: as said, or as the data's configuration has it."""
     described = data if _is_described(data) else None
-    rule = site or (None if described is None else described.site)
-    column = time or (None if described is None else described.time)
+    rule = site if site is not None or described is None else described.site
+    column = time if time is not None or described is None else described.time
     if rule is None:
         raise OptionError("say which site a row belongs to: --site COLUMN, hash:COLUMN:N or round_robin:N")
     if column is None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import os
 import signal
 import sys
 import tempfile
@@ -35,9 +34,7 @@ from tacit.verify.verdict import Verdict
 from tacit.vocabulary import TacitError
 from tests.end_to_end.every_kind import SCHEMA, sentences, steps_table, write_rows
 from tests.end_to_end.feeding import BASE_S
-from tests.end_to_end.kafka import free_ports
-from tests.end_to_end.proxy import Proxy
-from tests.end_to_end.system import System, javas_of
+from tests.end_to_end.system import LinkedSystem
 
 __all__ = ["KillStory", "Outcome", "tell"]
 
@@ -196,20 +193,12 @@ class KillStory:
     ) -> None:
         self.outcome = Outcome(seed)
         self._tell, self._blows = tell, list(blows(kills, seed, every_s))
-        self._held = ExitStack()
-        self.proxies = {name: Proxy(0, port) for name, port in zip(SITES, free_ports(len(SITES)), strict=True)}
-        dial = {name: proxy.port for name, proxy in self.proxies.items()}
-        self.system = System(
-            folder, SITES, sentences("recorded") + sentences("now"), tables=TABLES, lease=10.0, dial=dial,
-            protocol="auto",
-        )  # fmt: skip
+        self.system = LinkedSystem(
+            folder, SITES, sentences("recorded") + sentences("now"), tables=TABLES, lease=10.0, protocol="auto"
+        )
         for name in SITES:
             for table in ("recorded", "now"):
                 (folder / table / name).mkdir(parents=True, exist_ok=True)
-        for proxy in self.proxies.values():
-            proxy.target = self.system.port
-            self._held.callback(proxy.cut)
-        self._held.enter_context(self.system)
         self.feeder = Feeder(folder, seed)
         self._due: list[tuple[float, int, Callable[[], None]]] = []  # what is to be started or mended, and when
         self._count = 0
@@ -219,7 +208,7 @@ class KillStory:
         return self
 
     def __exit__(self, *story: object) -> None:
-        self._held.close()
+        self.system.close()
 
     def run(self) -> Outcome:
         """The whole story."""
@@ -264,16 +253,11 @@ class KillStory:
                 if name in self._cut:
                     return False
                 self._cut.add(name)
-                self.proxies[name].cut()
+                self.system.cut(name)
                 self._later(2.0 * blow.pause_s, lambda: self._mend(name))
                 return True
             case "java":
-                process = self.system.running.get(name)
-                javas = [] if process is None else javas_of(process.pid)
-                for java in javas:
-                    with suppress(ProcessLookupError):
-                        os.kill(java, signal.SIGKILL)
-                return bool(javas)
+                return self.system.kill_java(name)
         if name not in self.system.running:
             return False
         self.system.kill(name)
@@ -285,7 +269,7 @@ class KillStory:
         heapq.heappush(self._due, (time.monotonic() + seconds, self._count, work))
 
     def _mend(self, name: str) -> None:
-        self.proxies[name].mend()
+        self.system.mend(name)
         self._cut.discard(name)
 
     def _start_what_ended(self) -> None:

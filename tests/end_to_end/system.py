@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from tacit.transport.security import ClientTls
 from tacit.vocabulary import TacitError
 from tests.end_to_end.kafka import free_ports
 from tests.end_to_end.programs import SOURCE, processes_of
+from tests.end_to_end.proxy import Proxy
 
-__all__ = ["READS", "System", "children_of", "environment", "javas_of", "until"]
+__all__ = ["READS", "LinkedSystem", "System", "children_of", "environment", "javas_of", "until"]
 
 READS = "reads its tables"  # what a site's log says each time its queries are started
 PATIENCE_S = 300.0  # of a machine that is busy; nothing that goes well takes nearly as long
@@ -269,3 +270,42 @@ class System:
     def store(self) -> Path:
         """The coordinator's file."""
         return self.folder / "state" / "coordinator" / "coordinator.sqlite"
+
+
+class LinkedSystem(System):
+    """A system whose links can be cut and whose parts can be killed, one by one; what to wait for is the test's."""
+
+    def __init__(self, folder: Path, sites: Sequence[str], watches: str, **options: Any) -> None:
+        self._proxies = {name: Proxy(0, port) for name, port in zip(sites, free_ports(len(sites)), strict=True)}
+        dial = {name: proxy.port for name, proxy in self._proxies.items()}
+        super().__init__(folder, sites, watches, dial=dial, **options)
+        for proxy in self._proxies.values():
+            proxy.target = self.port
+
+    def cut(self, name: str) -> None:
+        """Break a site's link, and let it have no other."""
+        self._proxies[name].cut()
+
+    def mend(self, name: str) -> None:
+        """Let a site whose link was cut have one again."""
+        self._proxies[name].mend()
+
+    def javas(self, name: str) -> list[int]:
+        """The Java machines of a site; none where its process does not run."""
+        process = self.running.get(name)
+        return [] if process is None else javas_of(process.pid)
+
+    def kill_java(self, name: str) -> bool:
+        """kill -9 of a site's Java and of nothing else; False where there is none."""
+        javas = self.javas(name)
+        for java in javas:
+            with suppress(ProcessLookupError):
+                os.kill(java, signal.SIGKILL)
+        return bool(javas)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            for proxy in self._proxies.values():
+                proxy.cut()

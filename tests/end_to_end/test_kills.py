@@ -10,11 +10,9 @@ In every check each blow falls once and either way has two of them; `make long` 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +36,7 @@ from tests.end_to_end.judging import (
     script,
     sketch_complaints,
 )
-from tests.end_to_end.kafka import free_ports
-from tests.end_to_end.proxy import Proxy
-from tests.end_to_end.system import System, javas_of, until
+from tests.end_to_end.system import LinkedSystem, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
 
@@ -59,15 +55,8 @@ class Story:
 
     def __init__(self, folder: Path, *, lease: float, seed: int, protocol: str) -> None:
         self.lease, self.dice = lease, np.random.default_rng(seed)
-        self._held = ExitStack()
-        self.proxies = {name: Proxy(0, port) for name, port in zip(SITES, free_ports(len(SITES)), strict=True)}
-        dial = {name: proxy.port for name, proxy in self.proxies.items()}
         watches = f"{script()}{RANKING_SENTENCE};\n{SKETCH_SENTENCES}"
-        self.system = System(folder / "live", SITES, watches, tables=TABLES, lease=lease, dial=dial, protocol=protocol)
-        for proxy in self.proxies.values():
-            proxy.target = self.system.port
-            self._held.callback(proxy.cut)
-        self._held.enter_context(self.system)
+        self.system = LinkedSystem(folder / "live", SITES, watches, tables=TABLES, lease=lease, protocol=protocol)
         self.feeder = Feeder(self.system.folder, SITES, seed=seed, pause_s=PACE_S)
         self.waits: list[tuple[str, float]] = []
 
@@ -76,7 +65,7 @@ class Story:
 
     def __exit__(self, *story: object) -> None:
         self.feeder.end()
-        self._held.close()
+        self.system.close()
 
     def begin(self) -> None:
         """Until every watch is valid for the first time."""
@@ -98,9 +87,8 @@ class Story:
             case "site":
                 self._kill_site(name)
             case "java":
-                (java,) = javas_of(self.system.running[name].pid)
                 before = self.system.reads(name), self.system.batches(name)
-                os.kill(java, signal.SIGKILL)
+                assert self.system.kill_java(name)
                 self._wait_until_it_reads(name, *before)
             case "link":
                 self._cut(name)
@@ -118,7 +106,7 @@ class Story:
         return read_live(self.system.store)
 
     def _kill_site(self, name: str) -> None:
-        (java,) = javas_of(self.system.running[name].pid)
+        (java,) = self.system.javas(name)
         before = self.system.reads(name), self.system.batches(name)
         self.system.kill(name)
         until(lambda: not _runs(java), seconds=60, story=lambda: f"the Java of site {name} outlives it")
@@ -134,14 +122,14 @@ class Story:
         until(lambda: self.system.batches(name) >= batches + 2, story=self._story)
 
     def _cut(self, name: str) -> None:
-        self.proxies[name].cut()
+        self.system.cut(name)
         until(lambda: self.system.is_offline(name), story=self._story)
         if self.lease < 10:
             self._wait_for_stale_answers(name)
         else:
             moment = self.feeder.steps + 4
             until(lambda: self.feeder.steps >= moment)
-        self.proxies[name].mend()
+        self.system.mend(name)
         until(lambda: self.system.is_online(name), story=self._story)
 
     def _wait_for_stale_answers(self, name: str) -> None:

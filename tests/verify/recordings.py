@@ -28,10 +28,16 @@ def config_of(folder: Path, **table: Any) -> Config:
         "source": "files", "path": "{site}", "format": "parquet", "time": "ts", "clock": "event",
         "watermark": "0 seconds", **table,
     }  # fmt: skip
-    lines = [f"{key} = {json.dumps(value)}" for key, value in described.items()]
+    lines = [f"{key} = {_toml(value)}" for key, value in described.items()]
     text = "[tables.readings]\n" + "\n".join(lines) + "".join(f"\n[sites.{site}]\n" for site in SITES)
     (folder / "tacit.toml").write_text(text)
     return load_config(folder / "tacit.toml")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {json.dumps(each)}" for key, each in value.items()) + " }"
+    return json.dumps(value)
 
 
 def rows_of(folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], **table: Any) -> Rows:

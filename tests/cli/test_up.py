@@ -68,6 +68,24 @@ def test_without_a_terminal_every_step_of_the_start_is_a_line(
     assert done.out == ""
 
 
+@pytest.mark.parametrize("command", [("up",), ("up", "--processes"), ("coordinator",)], ids=" ".join)
+def test_a_slip_in_a_file_of_watches_is_found_before_anything_is_loaded(
+    command: tuple[str, ...], tacit: Tacit, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled() -> None:
+        raise AssertionError("kernels were loaded")
+
+    monkeypatch.setattr(live, "load_kernels", compiled)
+    text = config.read_text().replace("127.0.0.1:0", "127.0.0.1:7999")
+    config.write_text(text.replace("[tables.t]", 'watches = ["watches.sql"]\n[tables.t]'))
+    for item, words in (("AVG(value) AS m FROM s", "there is no table named s"), ("AVG(vale) AS m FROM t", "value?")):
+        config.with_name("watches.sql").write_text(f"CREATE WATCH w AS SELECT {item} TRACK m WITHIN 1")
+        done = tacit(command[0], config, *command[1:])
+        assert done.code == 2
+        assert done.err.splitlines()[-1].startswith(f"tacit: {config.with_name('watches.sql')}: ")
+        assert words in done.err
+
+
 def no_java(_: SparkHost) -> None:
     """What starting Spark says on a machine without Java."""
     raise MachineError("there is no Java here")

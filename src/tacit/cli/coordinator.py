@@ -30,10 +30,11 @@ def register(app: typer.Typer) -> None:
 def _run(path: Path) -> int:
     from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.runtime.config import load_config
-    from tacit.runtime.coordinator_runner import CoordinatorRunner
+    from tacit.runtime.coordinator_runner import CoordinatorRunner, check_watches
     from tacit.vocabulary.errors import TacitError
 
     config = load_config(path)
+    check_watches(config)
     runner = CoordinatorRunner(config)
     _log.info("coordinator: %s", kernels_text())
     load_kernels()

@@ -20,7 +20,7 @@ __all__ = ["register", "run_here"]
 _SHOW_S = 1.0
 _END_S = 8.0
 _ANSWER_S = 120.0  # what has no answer by then runs out as if it had
-_SILENT_S = 30.0  # a coordinator that is not up by then is waited for no longer without a word
+_SILENT_S = 120.0  # a coordinator that is not up by then is waited for no longer without a word
 
 
 def register(app: typer.Typer) -> None:
@@ -52,6 +52,7 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
     from tacit.cli.live import kernels_text, load_kernels, stop_on_signals
     from tacit.cli.work import as_json, orderly_end
     from tacit.recording.run import spark_room
+    from tacit.runtime.coordinator_runner import check_watches
     from tacit.runtime.local import LocalSystem
 
     status: dict[str, Any] = {}
@@ -59,6 +60,7 @@ def run_here(config: Config, seconds: float | None, json_: bool, *, judged: bool
         screen.say("setting up")
         with orderly_end():
             spark_room()
+            check_watches(config)
             system = LocalSystem(config)
         screen.say(kernels_text())
         with orderly_end():  # compiling takes no notice of an event; nothing is there yet that must end in order
@@ -289,6 +291,7 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
     from tacit.cli.live import kernels_text, stop_on_signals
     from tacit.cli.work import as_json
     from tacit.pipelines.private_folders import remove_left_folders
+    from tacit.runtime.coordinator_runner import check_watches
     from tacit.runtime.processes import Processes
     from tacit.vocabulary.errors import OptionError
 
@@ -297,6 +300,7 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
         raise OptionError(
             f"{path}: listen of [coordinator] has port 0, and processes of their own cannot know which one"
         )
+    check_watches(config)
     commands = {"coordinator": ["coordinator", str(path), "--quiet"]}
     commands |= {f"site {name}": ["site", str(path), name, "--quiet"] for name in config.sites}
     processes = Processes(commands, config)
@@ -311,17 +315,21 @@ def _run_processes(path: Path, config: Config, seconds: float | None, json_: boo
             if not stop.is_set():
                 processes.start()
             screen.say_once(_where(config, port))
-            begin = time.monotonic()
-            while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - begin < seconds):
+            begin = linked = time.monotonic()  # sites link up when their Spark is there: seconds count from then
+            all_here = False
+            while not stop.wait(_SHOW_S) and (seconds is None or time.monotonic() - linked < seconds):
                 processes.mind()
                 status = processes.status() or status
                 screen.table(status.get("watches", []))
                 if status and processes.silence is None:
                     online = {site["site"]: site["online"] for site in status["sites"]}
+                    all_here = all_here or all(online.get(name, False) for name in config.sites)
                     words = {True: "linked up", False: "starting Spark, or away"}
                     screen.sites({name: (words[online.get(name, False)], []) for name in config.sites})
                 elif status:
                     screen.say(f"the coordinator is asked: {processes.silence}")
+                if not all_here and time.monotonic() - begin < _ANSWER_S:
+                    linked = time.monotonic()
                 if not status and processes.silence is not None and time.monotonic() - begin > _SILENT_S:
                     screen.complain(f"the coordinator cannot be asked: {processes.silence}")
         finally:

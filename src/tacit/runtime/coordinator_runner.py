@@ -10,22 +10,27 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
+from tacit.language.plan import WatchPlan
+from tacit.language.statement_kinds import CreateWatch
+from tacit.language.statements import parse_statements, statement_lines
 from tacit.runtime.config import Config
 from tacit.runtime.configured_tables import configured_tables
 from tacit.runtime.coordinator import Coordinator
 from tacit.runtime.kept_watch import Tuning
 from tacit.runtime.locks import hold
+from tacit.runtime.rehearsal import rehearse
 from tacit.runtime.service import Service
 from tacit.runtime.sinks.delivery import Delivery
 from tacit.runtime.sinks.making import make_sinks
 from tacit.runtime.sinks.sink import AlertDocument
-from tacit.runtime.store import Store, Write
+from tacit.runtime.store import STORE, Store, Write
 from tacit.transport.security import ServerSecurity, TlsFiles, hashed
 from tacit.vocabulary import OptionError, SentenceError
 
-__all__ = ["CoordinatorRunner", "security_of"]
+__all__ = ["CoordinatorRunner", "check_watches", "security_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -147,14 +152,29 @@ def _forget_strangers(store: Store, sinks: Mapping[str, bool]) -> None:
             store.commit([("DELETE FROM deliveries WHERE sink = ?", (sink,))])
 
 
-def _read_watches(coordinator: Coordinator, files: Sequence[Any]) -> None:
-    for path in files:
+def check_watches(config: Config) -> None:
+    """Refuse files of watches that the first start would refuse, before anybody waits for what a start needs.
+
+    Where there is a store already, the files are not read.
+    """
+    if (config.coordinator.state / STORE).exists():
+        return
+    configured = configured_tables(config)
+    expected = {name: configured.get(name, {}) for name in (*config.sites, *config.coordinator.tokens.sites)}
+    known: list[tuple[WatchPlan, str]] = []
+    for path in config.coordinator.watches:
+        text = _text_of(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise OptionError(f"the watches in {path} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise OptionError(f"the watches in {path} are not a text in UTF-8; save the file as one") from None
+            statements = parse_statements(text) if text.strip() else ()
+            rehearse(statements, known, ((name, {}, False) for name in expected), statement_lines(text), expected)
+        except SentenceError as error:
+            raise SentenceError(f"{path}: {error}") from None
+        known += [(each.plan, "running") for each in statements if isinstance(each, CreateWatch)]
+
+
+def _read_watches(coordinator: Coordinator, files: Sequence[Path]) -> None:
+    for path in files:
+        text = _text_of(path)
         if not text.strip():
             _log.warning("the file of watches %s is empty", path)
             continue
@@ -162,6 +182,15 @@ def _read_watches(coordinator: Coordinator, files: Sequence[Any]) -> None:
             coordinator.ask(text, time.monotonic())
         except SentenceError as error:
             raise SentenceError(f"{path}: {error}") from None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise OptionError(f"the watches in {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"the watches in {path} are not a text in UTF-8; save the file as one") from None
 
 
 async def _wake(service: Service, deliveries: Sequence[Delivery]) -> None:

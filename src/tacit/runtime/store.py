@@ -22,7 +22,9 @@ import numpy as np
 from tacit.vocabulary import OptionError
 from tacit.vocabulary.arrays import AnyArray
 
-__all__ = ["Store", "Write", "pack", "unpack"]
+__all__ = ["STORE", "Store", "Write", "pack", "unpack"]
+
+STORE = "coordinator.sqlite"
 
 FORMAT = 4
 
@@ -78,7 +80,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "coordinator.sqlite"
+        self.path = folder / STORE
         try:
             self._database = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")

@@ -1,4 +1,4 @@
-"""What a site saves of the stations that its watches on sketches read: what changed, and nothing of those that went."""
+"""What a site saves of the stations that its watches on sketches read: as they were after some panes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,12 @@ from tacit.protocols.gauges.making import shape_of
 from tacit.runtime.blobs import Pieces
 from tacit.runtime.kept_stations import KeptStations
 from tacit.runtime.sketch_data import SketchData
+from tacit.runtime.sketch_past import UNFED, SketchPast
 
 QUANTILE = "CREATE WATCH w AS SELECT QUANTILE(x, 0.5) AS q FROM d {} TRACK q WITHIN 5 PERCENT SKETCH EPSILON 0.2"
 SQUARES = "CREATE WATCH w AS SELECT SELF_JOIN_SIZE(k) AS f FROM d {} TRACK f WITHIN 10 PERCENT SKETCH EPSILON 0.3"
 PANE = 60_000_000
 WINDOWS = ("", "WINDOW SINCE START OF HOUR EVERY 1 MINUTE", "WINDOW LAST 5 HOURS EVERY 1 MINUTE")
-
-
-class Disk:
-    """What is saved, and how many bytes were written."""
-
-    def __init__(self) -> None:
-        self.pieces: dict[str, bytes] = {}
-        self.written = 0
-
-    def save(self, changes) -> None:
-        for change in changes:
-            if change.blob is None:
-                self.pieces.pop(change.key, None)
-            else:
-                self.pieces[change.key] = change.blob
-                self.written += len(change.blob)
 
 
 def kept(sentence: str) -> tuple[KeptStations, int]:
@@ -44,65 +29,60 @@ def put(stations: KeptStations, pane: int, rng: np.random.Generator, apart: floa
     stations.put(pane, group, rows, np.full(50, apart), np.arange(50, dtype=np.uint64), rng.random(50))
 
 
+@pytest.mark.parametrize("sentence", [QUANTILE, SQUARES])
 @pytest.mark.parametrize("window", WINDOWS)
-def test_of_digests_only_those_that_came_are_written(window):
-    stations, number = kept(QUANTILE.format(window))
-    pieces, disk, rng = Pieces(), Disk(), np.random.default_rng(4)
-    most = 0
-    for pane in range(2_000):
-        put(stations, pane, rng)
-        before = stations[number].array(None, pane)
-        disk.written = 0
-        stations.save(pieces)
-        if pane % 5:  # otherwise the save fails, and what was handed over comes again
-            disk.save(pieces.changes())
-            pieces.saved()
-        if pane % 300 == 299:
-            again, dropped = KeptStations(PANE), Pieces()
-            again.restore(stations.listed(), disk.pieces, dropped)
-            assert again[number].array(None, pane).tolist() == before.tolist()
-            assert dropped.changes() == []
-        most = max(most, disk.written)
-    assert most < 10_000  # a digest has at most 640 bytes, and one of level 2
-    assert len(disk.pieces) < 400
-
-
-def test_a_station_that_goes_leaves_nothing_behind():
-    """The next one gets its number, and must not get what was kept apart in it."""
-    stations, number = kept(SQUARES.format(""))
-    pieces, disk, rng = Pieces(), Disk(), np.random.default_rng(4)
-    put(stations, 0, rng, apart=1.0)
-    stations.save(pieces)
-    disk.save(pieces.changes())
-    pieces.saved()
-    assert len(disk.pieces) == 2
-    assert stations.keep_only((), pieces)
-    plan = parse_watch(SQUARES.format(""))
-    assert stations.add(plan.goal, [shape_of(plan.goal)], [plan.window], None) == number
-    stations.save(pieces)
-    disk.save(pieces.changes())
-    again = KeptStations(PANE)
-    again.restore(stations.listed(), disk.pieces, Pieces())
-    assert again[number].apart is None
-    assert len(disk.pieces) == 1
-
-
-def test_sketches_are_written_when_rows_came():
-    stations, _ = kept(SQUARES.format(""))
-    pieces, rng = Pieces(), np.random.default_rng(4)
-    for pane, rows in enumerate((True, True, False, True)):
-        if rows:
-            put(stations, pane, rng)
-        stations.save(pieces)
-        assert bool(pieces.changes()) == rows
-        pieces.saved()
+def test_stations_that_are_restored_go_on_alike(window, sentence):
+    stations, _ = kept(sentence.format(window))
+    again = stations
+    for pane in range(700):
+        if pane % 97 == 96:
+            again = KeptStations.restored(PANE, stations.listed(), stations.blobs())
+        for each in {id(stations): stations, id(again): again}.values():
+            put(each, pane, np.random.default_rng(pane), apart=float(pane % 50 == 7))
+        assert pane % 10 or again.blobs() == stations.blobs()
 
 
 def test_digests_of_an_earlier_release_begin_anew():
-    stations, pieces = KeptStations(PANE), Pieces()
-    stations.restore([[0, None, True]], {"station/0": b"anything"}, pieces)
-    assert list(stations) == []
-    assert [(each.key, each.blob) for each in pieces.changes()] == [("station/0", None)]
+    assert list(KeptStations.restored(PANE, [[0, None, True]], {"station/0": b"anything"})) == []
+
+
+def test_stations_that_an_earlier_release_saved_go_on():
+    """It saved them as they were after the last pane."""
+    stations, _ = kept(SQUARES.format(WINDOWS[2]))
+    put(stations, 5, np.random.default_rng(4))
+    past, saves = SketchPast(PANE, lambda after, until, stations: None), Pieces()
+    past.take_over(5, stations.listed(), stations.blobs(), saves)
+    assert past.newest(5).blobs() == stations.blobs()
+    written = {each.key: each.blob for each in saves.changes()}
+    assert written == {"station/0": None, "mark/5/station/0": stations.blobs()["station/0"]}
+
+
+def test_marks_go_when_their_panes_are_settled_and_leave_nothing_behind():
+    stations, _ = kept(SQUARES.format(WINDOWS[2]))
+    rng, disk = np.random.default_rng(4), {}
+    contents = {pane: rng.integers(0, 1 << 30) for pane in range(100)}
+
+    def feed(after: int, until: int, stations: KeptStations) -> None:
+        for pane in range(max(after + 1, 0), until + 1):
+            put(stations, pane, np.random.default_rng(contents[pane]))
+
+    past, saves, wanted = SketchPast(PANE, feed), Pieces(), {}
+    past.mark(UNFED, stations, saves)
+    for pane in contents:
+        feed(pane - 1, pane, stations)
+        wanted[pane] = stations.blobs()
+        past.came(1 << 18)
+        if past.due:
+            past.mark(pane, stations, saves)
+        past.forget(pane - 20, saves)
+        disk.update({each.key: each.blob for each in saves.changes()})
+        disk = {key: blob for key, blob in disk.items() if blob is not None}
+        saves.saved()
+        again = SketchPast(PANE, feed)
+        again.restore(past.listed(), disk)
+        for older in (pane, max(pane - 20, 0), pane):
+            assert again.stations(older).blobs() == past.stations(older).blobs() == wanted[older]
+    assert len({key.split("/")[1] for key in disk}) <= 8
 
 
 @pytest.mark.parametrize("one", WINDOWS)
@@ -120,8 +100,9 @@ def test_what_a_failed_save_had_is_saved_with_the_next():
     plan = parse_watch(SQUARES.format("WINDOW LAST 5 HOURS EVERY 1 MINUTE"))
     data = SketchData(plan)
     data.join(1, plan)
+    mark = f"mark/{UNFED}/station/0"
     first = {each.key for each in data.changes()}
     again = {each.key for each in data.changes()}
-    assert {"stations", "station/0"} <= first & again
+    assert {"stations", mark} <= first & again
     data.saved()
-    assert not {"stations", "station/0"} & {each.key for each in data.changes()}
+    assert not {"stations", mark} & {each.key for each in data.changes()}

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import hypothesis.strategies as st
 from hypothesis import given
 
-from tacit.runtime.pacing import AHEAD, LEAP, paced
+from tacit.runtime.pacing import AHEAD, paced
 
 SECOND = 1_000_000
-KEPT = 10_000
 
 
-def keeper(first: int | None, closed: int | None, begin: int | None = None) -> SimpleNamespace:
-    return SimpleNamespace(first=first, closed=closed, begin=first if begin is None else begin, pane_us=SECOND)
+def data(first: int | None, closed: int | None, begin: int | None = None, quiet: int | None = None) -> SimpleNamespace:
+    keeper = SimpleNamespace(first=first, closed=closed, begin=first if begin is None else begin, pane_us=SECOND)
+    return SimpleNamespace(keeper=keeper, quiet_through=quiet)
 
 
 def claimant(silent: int, final: int, version: int = 1, oldest: int = -1) -> SimpleNamespace:
@@ -39,40 +39,39 @@ def test_it_is_near_the_slowest_claim(
         (None if claim is None else claimant(first // each + claim[0], first // each + claim[0] - claim[1]), each)
         for claim, each in claims
     ]
-    until, held = paced(keeper(first, closed), machines, (reached + 1) * SECOND, KEPT)  # type: ignore[arg-type]
+    until, held = paced(data(first, closed), machines, (reached + 1) * SECOND, None)  # type: ignore[arg-type]
     last = until // SECOND - 1
     assert last <= reached
     assert held == (last < reached)
     assert last >= (first if closed is None else closed)
-    ends = [
-        (first // each + AHEAD if machine is None else min(machine.silent + AHEAD, machine.final + KEPT // 2), each)
-        for machine, each in machines
-    ]
+    ends = [(first // each + AHEAD if machine is None else machine.silent + AHEAD, each) for machine, each in machines]
     limits = [(end + 1) * each - 1 for end, each in ends]
     assert last == max(min([reached, *limits]), first if closed is None else closed)
 
 
-def test_without_rows_watches_or_after_a_leap_nothing_is_held() -> None:
+def test_without_rows_or_watches_nothing_is_held() -> None:
     claim = claimant(5, 5)
-    for holder, machines, reached in (
-        (keeper(None, None), [(claim, 1)], 10_000),
-        (keeper(0, 3), [], 10_000),
-        (keeper(0, 3), [(claim, 1)], LEAP + 4),
-    ):
-        assert paced(holder, machines, (reached + 1) * SECOND, KEPT) == ((reached + 1) * SECOND, False)  # type: ignore[arg-type]
+    for holder, machines, reached in ((data(None, None), [(claim, 1)], 10_000), (data(0, 3), [], 10_000)):
+        assert paced(holder, machines, (reached + 1) * SECOND, None) == ((reached + 1) * SECOND, False)  # type: ignore[arg-type]
 
 
-def test_a_site_with_sketches_goes_as_far_as_another_one() -> None:
-    for elsewhere, last in ((None, AHEAD - 1), (300, 300), (10, AHEAD - 1), (9_000, KEPT // 2 - 1)):
-        reached = None if elsewhere is None else (elsewhere + 1) * SECOND
-        until, _ = paced(keeper(0, 3), [(claimant(-1, -1), 1)], 9_999 * SECOND, KEPT, reached)  # type: ignore[list-item, arg-type]
-        assert until // SECOND - 1 == last
+def test_a_stretch_in_which_nothing_changes_passes_at_once() -> None:
+    holder = data(0, 300, quiet=9_000_000)
+    until, held = paced(holder, [(claimant(250, 250), 1)], 9_999_999 * SECOND, None)  # type: ignore[list-item, arg-type]
+    assert (until // SECOND - 1, held) == (9_000_000, True)
 
 
 def test_before_it_is_told_anything_it_goes_as_far_as_another_one_came_late() -> None:
-    waiting = claimant(-1, -1, version=0)
-    until, _ = paced(keeper(0, 3), [(waiting, 1)], 9_999 * SECOND, KEPT, 9_001 * SECOND)  # type: ignore[list-item, arg-type]
-    assert until // SECOND - 1 == 9_000
+    for version, elsewhere, last in (
+        (0, 9_001, 9_000),
+        (1, 9_001, AHEAD - 1),
+        (0, None, AHEAD - 1),
+        (0, 10, AHEAD - 1),
+    ):
+        elsewhere_us = None if elsewhere is None else elsewhere * SECOND
+        waiting = claimant(-1, -1, version=version)
+        until, _ = paced(data(0, 3), [(waiting, 1)], 9_999 * SECOND, elsewhere_us)  # type: ignore[list-item, arg-type]
+        assert until // SECOND - 1 == last
 
 
 def test_who_came_within_a_long_pane_closes_it() -> None:
@@ -80,6 +79,6 @@ def test_who_came_within_a_long_pane_closes_it() -> None:
     came = claimant(-1, -1, version=0, oldest=600)
     for silent, reached, last in ((6_000, 6_200, 6_009), (6_000, 6_007, 6_007), (5_751, 6_200, 6_007)):
         machines = [(came, 10), (claimant(silent, silent), 1)]
-        until, held = paced(keeper(0, 6_005), machines, (reached + 1) * SECOND, KEPT, 6_006 * SECOND)  # type: ignore[arg-type]
+        until, held = paced(data(0, 6_005), machines, (reached + 1) * SECOND, 6_006 * SECOND)  # type: ignore[arg-type]
         assert until // SECOND - 1 == last
         assert held == (last < reached)

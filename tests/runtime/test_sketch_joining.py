@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.runtime import sketch_names, sketch_views
+from tacit.runtime import sketch_names, sketch_past
 from tacit.runtime.pane_clock import TableClock
 from tacit.runtime.sketch_data import SketchData
 from tests.runtime.live import RecordedBatch
@@ -130,10 +130,11 @@ def test_names_of_a_watch_without_a_machine_go(
     paused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """It is paused, or a site has never come, so that it has not begun."""
-    monkeypatch.setattr(sketch_views, "ARRAYS", 100)
+    monkeypatch.setattr(sketch_past, "_SMALL", 1 << 10)
     live = Told(tmp_path, SITES, "d", {"k": "string"})
     for agent in live.agents.values():
         agent.tables["d"].clock = TableClock(0, "wall", 0)
+        agent.tables["d"].keep_bytes = 1 << 12
     sentence = OFTEN.replace("> 60", "> 6")
     live.ask(sentence)
     fed = SITES if paused else SITES[:1]

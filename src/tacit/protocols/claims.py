@@ -125,8 +125,12 @@ class Claimant(ABC, Generic[Said]):
                 self._reports += 1
                 self._blocked = report
                 return (*self._news(), report)
-            self.silent = pane
+            self.silent = max(pane, self._run(pane))
         return ()
+
+    def forget(self, pane: int) -> None:
+        """Panes before this one cannot be asked for any more: there is no room for them."""
+        self._forget(min(pane, self.closed + 1))
 
     def _news(self) -> tuple[Message, ...]:
         """What is to be said before a report."""
@@ -139,6 +143,14 @@ class Claimant(ABC, Generic[Said]):
     @abstractmethod
     def _holds(self, pane: int) -> bool:
         """Can this pane be asked for?"""
+
+    def _run(self, pane: int) -> int:
+        """The last pane of those that were closed with this one and are all like it."""
+        return pane
+
+    @abstractmethod
+    def _forget(self, pane: int) -> None:
+        """Forget the panes before this one."""
 
     @abstractmethod
     def _violation(self, pane: int) -> Said | None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
 from tacit.protocols.books import Books
+from tacit.protocols.held import Held
 from tacit.protocols.messages import Rows
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 
@@ -14,13 +15,19 @@ __all__ = ["Holdings"]
 _NO_WEIGHTS = np.empty(0)
 
 
+def _nbytes(vector: tuple[FloatArray, FloatArray]) -> int:
+    return vector[0].nbytes + vector[1].nbytes
+
+
 class Holdings:
     """Tables by group, which grow as groups appear. With ``template`` group 0 stands for those without a number."""
 
-    def __init__(self, monitor: Monitor, groups: int, *, weighted: bool, template: bool) -> None:
+    def __init__(
+        self, monitor: Monitor, groups: int, *, weighted: bool, template: bool, panes: int | None = None
+    ) -> None:
         self.monitor, self.weighted, self.template = monitor, weighted, template
         self._nowhere = np.nan if weighted else 0.0  # the estimate of a group that nobody holds anything of
-        self._vectors: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._vectors: Held[tuple[FloatArray, FloatArray]] = Held(_nbytes, panes=panes)
         self._groups = np.arange(groups)
         self._named: BoolArray = self._groups == 0
         self._everyone: dict[int, Rows] | None = None
@@ -66,7 +73,7 @@ class Holdings:
             sums = np.concatenate([sums, rows])
             if self.weighted:
                 weights = np.append(weights, np.repeat(weights[:1], more) if self.template else np.zeros(more))
-            self._vectors[pane] = sums, weights
+            self._vectors.replace(pane, (sums, weights))
         return sums, weights
 
     def _differs(self, pane: int) -> BoolArray:

@@ -29,7 +29,7 @@ _NOBODY = -1
 
 
 class Nominator(Claimant[Nomination]):
-    """A site's half: every pane is reported, with its candidates of every list."""
+    """A site's half: every pane is reported with its candidates of every list, as long as there are any."""
 
     def __init__(
         self,
@@ -38,13 +38,12 @@ class Nominator(Claimant[Nomination]):
         k: int,
         *,
         expiry: int,
-        history: int = 10_000,
         begin: int = 0,
         session: int = 0,
     ) -> None:
         super().__init__(site, begin=begin, session=session)
         self._k, self._expiry = k, expiry
-        self._tables = ScoreTables(table, begin, history)
+        self._tables = ScoreTables(table, begin)
         self._peers: dict[str, Peer] = {}
         self._spoken: set[str] = set()  # the lists of which it last nominated somebody
 
@@ -53,11 +52,13 @@ class Nominator(Claimant[Nomination]):
         self._start_anew()
         self._peers, self._spoken = {}, set()
 
-    def close_pane(self, pane: int, changed: Sequence[Scores], updates: int = 0) -> tuple[Message, ...]:
-        """The pane is complete and these scores are others now."""
+    def close_pane(
+        self, pane: int, changed: Sequence[Scores], updates: int = 0, last: int | None = None
+    ) -> tuple[Message, ...]:
+        """The pane is complete and these scores are others now; the panes after it, up to ``last``, change nothing."""
         self._next_closed(pane)
-        self._tables.close(pane, changed, updates)
-        self.closed = pane
+        self._tables.close(pane, changed, updates, last)
+        self.closed = self._tables.closed
         return self._go_on()
 
     def receive(self, message: Message) -> tuple[Message, ...]:
@@ -91,13 +92,21 @@ class Nominator(Claimant[Nomination]):
     def _holds(self, pane: int) -> bool:
         return self._tables.holds(pane)
 
-    def _violation(self, pane: int) -> Nomination:
+    def _forget(self, pane: int) -> None:
+        self._tables.settle(min(pane, self.closed))
+
+    def _run(self, pane: int) -> int:
+        return self._tables.run(pane)
+
+    def _violation(self, pane: int) -> Nomination | None:
         self._tables.move(pane)
         made = []
         for name in sorted({*self._tables.lists, *self._peers}):
             candidates = self._peer(name).disseminate(pane, self._counts(name, pane), name=name)
             if candidates.keys or name in self._spoken:
                 made.append(candidates)
+        if not made:  # it holds nothing, and nobody believes that it does
+            return None
         self._spoken = {each.list for each in made if each.keys}
         return Nomination(self.site, self._reports + 1, pane, self.version, tuple(made))
 

@@ -19,6 +19,7 @@ in order, it is so for everybody at the same place of what was said.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -61,18 +62,17 @@ class Site(Holdings, Claimant[Report]):
         *,
         weighted: bool = False,
         template: bool = False,
-        history: int = 10_000,
+        history: int | None = None,
         begin: int = 0,
         session: int = 0,
         recentres: bool = False,
         fits: int = 0,
     ) -> None:
-        Holdings.__init__(self, monitor, groups, weighted=weighted, template=template)
+        Holdings.__init__(self, monitor, groups, weighted=weighted, template=template, panes=history)
         self.recentres = recentres
         self._epoch = EPOCH if recentres else 1  # of which the versions of zones are multiples (centres.py)
         self.fits = fits  # panes after which it looks whether zones still fit it; 0: zones are not fitted
         self._past = Past(site, fits) if fits else None
-        self._history = history
         self.sites = 1
         Claimant.__init__(self, site, begin=begin, session=session)
 
@@ -125,18 +125,26 @@ class Site(Holdings, Claimant[Report]):
         """The estimate (1, d) of group 0, and so of all groups without a number."""
         return self._zones.estimate[:1]
 
-    def close_pane(self, pane: int, sums: FloatArray, weights: FloatArray | None = None) -> tuple[Message, ...]:
+    def makes(self, make: Callable[[int], tuple[FloatArray, FloatArray | None]]) -> None:
+        """Who can make the sums and weights of a held pane again, to the bit: then memory need not hold them all."""
+
+        def vector(pane: int) -> tuple[FloatArray, FloatArray]:
+            sums, weights = make(pane)
+            return sums, _NO_WEIGHTS if weights is None else weights
+
+        self._vectors.make = vector
+
+    def close_pane(
+        self, pane: int, sums: FloatArray, weights: FloatArray | None = None, last: int | None = None
+    ) -> tuple[Message, ...]:
         """The pane is complete and these are its window's sums, (groups, d); copied. Panes are closed in order.
 
-        After a gap (the site was away) the older panes are forgotten: what is held has no holes.
+        All panes up to ``last`` have the same sums. After a gap (the site was away) the older panes are forgotten: what
+        is held has no holes.
         """
         self._next_closed(pane)
-        if pane > self.closed + 1:
-            self._vectors.clear()
-        self._vectors[pane] = (sums.copy(), _NO_WEIGHTS if weights is None else weights.copy())
-        self.closed = pane
-        while len(self._vectors) > self._history:
-            del self._vectors[min(self._vectors)]
+        self._vectors.put(pane, (sums.copy(), _NO_WEIGHTS if weights is None else weights.copy()), last)
+        self.closed = pane if last is None else last
         if self._past is not None:
             self._past.take(pane, sums[0].copy())
         return self._go_on()
@@ -166,8 +174,7 @@ class Site(Holdings, Claimant[Report]):
                 return self._restore(message)
             case HeartbeatAnswer():
                 self.final = max(self.final, message.final)
-                for pane in [p for p in self._vectors if p < self.final]:
-                    del self._vectors[pane]
+                self._vectors.forget(self.final)
                 if self.recentres and self._blocked is not None and self._blocked.pane <= message.settled:
                     return self._taken(self._blocked)
             case Leave():
@@ -293,10 +300,17 @@ class Site(Holdings, Claimant[Report]):
         return super()._zone_changed(version, pane)
 
     def _oldest(self) -> int:
-        return min(self._vectors, default=self.closed + 1)
+        oldest = self._vectors.oldest
+        return self.closed + 1 if oldest is None else oldest
 
     def _holds(self, pane: int) -> bool:
         return pane in self._vectors
+
+    def _run(self, pane: int) -> int:
+        return self._vectors.run(pane)
+
+    def _forget(self, pane: int) -> None:
+        self._vectors.forget(pane)
 
     def _violation(self, pane: int) -> Report | None:
         violated = self._violated(pane)

@@ -1,12 +1,12 @@
 """The stations of a live site that its watches on one key read (sketches/stations.py, sketches/digest_stations.py).
 
-Every station has a number. Saved are a list of them, the cells of those into which rows came, and of digests those that
-came or went: of a long window, or of no window at all, a pane changes few.
+Every station has a number. As bytes they are a list of them, and blobs: of one of cells its sketches, of one of digests
+all its digests (sketch_past.py says when they are saved).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from tacit.functions.goals import Quantile, SketchGoal
 from tacit.language.plan import Window
 from tacit.protocols.gauges.making import SEED, points_of
-from tacit.runtime.blobs import Pieces, pack, pack_arrays, unpack, unpack_arrays
+from tacit.runtime.blobs import pack, pack_arrays, unpack, unpack_arrays
 from tacit.sketches.digest_stations import DigestStation, GrowingDigests, Place, SlidingDigests
 from tacit.sketches.ecm import EcmSketch
 from tacit.sketches.parameters import Shape
@@ -31,15 +31,13 @@ _PERIODS_US = {"week": 7 * DAY_US, "month": 31 * DAY_US, "year": 366 * DAY_US}
 
 
 class KeptStations:
-    """Stations by their numbers, and what of them is not saved yet; panes are of ``pane_us``."""
+    """Stations by their numbers; panes are of ``pane_us``."""
 
     def __init__(self, pane_us: int) -> None:
         self._pane_us = pane_us
         self.begun: dict[int, int | None] = {}  # by station: the first pane that it has; None: from the first row on
         self._stations: dict[int, CellStation | DigestStation] = {}
         self._kinds: dict[int, list[Any]] = {}  # of digests: how many points, and which windows
-        self._fresh: set[int] = set()  # with cells that are not saved
-        self._names: dict[int, set[str]] = {}  # of the pieces that a station is saved in
 
     def __getitem__(self, number: int) -> CellStation | DigestStation:
         return self._stations[number]
@@ -88,7 +86,6 @@ class KeptStations:
             )  # fmt: skip
             longest = max(self._panes_of(window) for window in windows)
             self._stations[number] = CellStation(SlidingWindow(longest), strictest, seed=SEED)
-            self._fresh.add(number)
         self.begun[number] = begun
         return number
 
@@ -96,74 +93,63 @@ class KeptStations:
         self, pane: int, group: IntArray, rows: IntArray, apart: FloatArray | None, words: WordArray, values: FloatArray
     ) -> None:  # fmt: skip
         """So many rows of each group are in this pane; ``apart`` is above 0 for those without a value."""
-        for number, station in self._stations.items():
+        for station in self._stations.values():
             if isinstance(station, DigestStation):
                 finite = np.isfinite(values[group])  # what is infinite has no rank that could be told
                 station.take_counts(values[group][finite], rows[finite].astype(np.float64), pane)
             elif len(group):
                 assert apart is not None
                 station.take_counts(words[group], rows, pane, apart > 0.5)
-                self._fresh.add(number)
 
-    def keep_only(self, numbers: Collection[int], pieces: Pieces) -> bool:
-        """The others go, and what was saved of them; were there any?"""
+    def keep_only(self, numbers: Collection[int]) -> bool:
+        """The others go; were there any?"""
         gone = [number for number in self if number not in numbers]
         for number in gone:
             del self._stations[number], self.begun[number]
             self._kinds.pop(number, None)
-            self._fresh.discard(number)
-            for name in self._names.pop(number, ()):
-                pieces.delete(name)
         return bool(gone)
 
     def listed(self) -> list[Any]:
         """Which stations there are, for ``restore``."""
         return [[number, self.begun[number], self._kinds.get(number)] for number in self]
 
-    def save(self, pieces: Pieces) -> None:
-        """Hand over what is not saved yet."""
+    def blobs(self) -> dict[str, bytes]:
+        """What is in them, by names that begin with ``station/``."""
+        found: dict[str, bytes] = {}
         for number, station in self._stations.items():
-            names = self._names.setdefault(number, set())
             if isinstance(station, DigestStation):
-                for place, made in station.changes().items():
-                    name = _name(number, place)
-                    if made is None:
-                        names.discard(name)
-                        pieces.delete(name)
-                    else:
-                        names.add(name)
-                        pieces.put(name, partial(pack_arrays, (), np.stack(made, axis=1)))
-            elif number in self._fresh:
-                for name, sketch in ((f"station/{number}", station.sketch), (_apart(number), station.apart)):
-                    if sketch is not None:
-                        names.add(name)
-                        pieces.put(name, partial(_packed, sketch))
-        self._fresh.clear()
+                kept = station.kept.items()
+                found.update((_name(number, place), pack_arrays((), np.stack(made, axis=1))) for place, made in kept)
+            else:
+                found[f"station/{number}"] = pack(station.sketch.to_bytes())
+                if station.apart is not None:
+                    found[_apart(number)] = pack(station.apart.to_bytes())
+        return found
 
-    def restore(self, listed: Sequence[Any], saved: dict[str, bytes], pieces: Pieces) -> None:
-        """What was saved; digests of an earlier release begin anew."""
-        found: dict[int, set[str]] = {}
-        for name in saved:
-            if name.startswith("station/"):
-                found.setdefault(int(name.split("/")[1]), set()).add(name)
+    @classmethod
+    def restored(cls, pane_us: int, listed: Sequence[Any], blobs: Mapping[str, bytes]) -> KeptStations:
+        """What was listed, with what was in them; digests of an earlier release begin anew."""
+        made = cls(pane_us)
+        digests: dict[int, dict[Place, Digest]] = {}
+        for name in blobs:
+            if name.count("/") > 2:
+                place, each = _restored(name, blobs[name])
+                digests.setdefault(int(name.split("/")[1]), {})[place] = each
         for number, begun, kind in listed:
-            names = found.get(number, set())
+            cells = blobs.get(f"station/{number}")
             if isinstance(kind, list):
-                station = _digests(kind)
-                station.restore(dict(_restored(name, saved[name]) for name in names))
-                self._kinds[number], self._stations[number] = kind, station
-            elif not kind and f"station/{number}" in names:
-                one, other = (
-                    EcmSketch.from_bytes(unpack(name, saved[name])) if name in names else None
-                    for name in (f"station/{number}", _apart(number))
-                )
-                assert one is not None
-                self._stations[number] = CellStation.of(one, other)
+                station = made._stations[number] = _digests(kind)
+                station.restore(digests.get(number, {}))
+                made._kinds[number] = kind
+            elif not kind and cells is not None:
+                apart = blobs.get(_apart(number))
+                sketch = EcmSketch.from_bytes(unpack(f"station/{number}", cells))
+                other = None if apart is None else EcmSketch.from_bytes(unpack(_apart(number), apart))
+                made._stations[number] = CellStation.of(sketch, other)
             else:
                 continue
-            self.begun[number], self._names[number] = begun, found.pop(number, set())
-        for name in (each for names in found.values() for each in names):
-            pieces.delete(name)
+            made.begun[number] = begun
+        return made
 
     def _panes_of(self, window: Window) -> int:
         return panes_of(window, self._pane_us)
@@ -197,10 +183,6 @@ def _name(number: int, place: Place) -> str:
 
 def _apart(number: int) -> str:
     return f"station/{number}/apart"
-
-
-def _packed(sketch: EcmSketch) -> bytes:
-    return pack(sketch.to_bytes())
 
 
 def _restored(name: str, blob: bytes) -> tuple[Place, Digest]:

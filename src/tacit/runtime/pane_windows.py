@@ -20,12 +20,14 @@ import numpy as np
 from tacit.language.plan import Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
 from tacit.runtime.pane_length import check_pieces
-from tacit.runtime.window_keeper import Added, WindowKeeper
+from tacit.runtime.window_keeper import FAR, Added, WindowKeeper
 from tacit.vocabulary import BoolArray, FloatArray, IntArray
 from tacit.vocabulary.batches import PaneDeltas
 from tacit.vocabulary.calendar import DAY_US, FIXED_UNITS_US, period_start
 
 __all__ = ["PaneKeeper"]
+
+_PIECE = 600  # bytes of a piece beside what is in it
 
 Piece = tuple[IntArray, IntArray, FloatArray]  # groups, rising; how many rows of each; their sums
 
@@ -47,6 +49,7 @@ class PaneKeeper(WindowKeeper):
         self._pieces_in = self._per_pane * (length // self.pane_us) + (1 if rest else 0)
         self._open: dict[int, Piece] = {}  # pieces of panes that are not closed
         self._order: list[int] = []  # their numbers, as a heap
+        self._open_entries = 0
 
     def add(self, deltas: PaneDeltas) -> Added:
         """Sums of a batch. Rows of closed panes are late: they are counted and dropped."""
@@ -84,6 +87,8 @@ class PaneKeeper(WindowKeeper):
                 heapq.heappush(self._order, number)
             else:
                 entries = _merged(old, entries)
+                self._open_entries -= len(old[0])
+            self._open_entries += len(entries[0])
             self._open[number] = entries
             self._pieces.put(f"sub/{number}", partial(pack_arrays, entries[:2], entries[2]))
         return new
@@ -108,6 +113,7 @@ class PaneKeeper(WindowKeeper):
             pieces = [self._open.pop(number) for number in closing]
             at = np.repeat(np.array(closing), [len(piece[0]) for piece in pieces])
             group, rows, sums = (np.concatenate(column) for column in zip(*pieces, strict=True))
+            self._open_entries -= len(group)
             self._log.append(at, group, rows, sums)
 
     def _drop_open_before(self, from_us: int) -> None:
@@ -119,7 +125,7 @@ class PaneKeeper(WindowKeeper):
         self._new_log(0)
         self._log.append(at[stay], group[stay], rows[stay], sums[stay])
         for number in [number for number in self._open if number < end]:
-            del self._open[number]
+            self._open_entries -= len(self._open.pop(number)[0])
             self._pieces.delete(f"sub/{number}")
         self._order = sorted(self._open)
         numbers = [*self._order[:1], *at[stay].tolist()[:1]]
@@ -143,6 +149,28 @@ class PaneKeeper(WindowKeeper):
         if self._folded is not None:
             lo = np.where(home < self._folded, self._base_cut, lo)
         return lo, lo, found[count:]
+
+    def _changes_after(self, pane: int, lo: int, cut: int, hi: int) -> int:
+        log, per_pane = self._log, self._per_pane
+        comes = int(log.at(hi, hi + 1)[0]) // per_pane if hi < log.end else FAR
+        if lo >= hi or self.window.kind == "all":  # what is empty stays so
+            return comes
+        if self.window.kind == "since":
+            instant = np.array([(pane + 1) * self.pane_us - 1])
+            starts = int(period_start(instant, self.window.unit or "day", next_one=True)[0])
+            return min(comes, starts // self.pane_us)
+        leaves = (int(log.at(lo, lo + 1)[0]) + self._pieces_in) // per_pane
+        turns = ((pane + 1) * per_pane // self._pieces_in + 1) * self._pieces_in
+        return min(comes, leaves, -(-turns // per_pane) - 1)
+
+    @property
+    def first_open(self) -> int | None:
+        """The pane of the first row that is not closed."""
+        return self._order[0] // self._per_pane if self._order else None
+
+    @property
+    def _open_bytes(self) -> int:
+        return len(self._open) * _PIECE + self._open_entries * (16 + 8 * self.dimension)
 
     def _dropped(self, lo: int, hi: int) -> None:
         for number in np.unique(self._log.at(lo, hi)).tolist():
@@ -174,6 +202,7 @@ class PaneKeeper(WindowKeeper):
             (group, rows), sums = unpack_arrays(f"sub/{number}", saved[f"sub/{number}"], 2, self.dimension)
             self._groups.check(group)
             self._open[number] = (group, rows, sums)
+            self._open_entries += len(group)
             self._order.append(number)
 
 

@@ -25,7 +25,7 @@ from tacit.vocabulary.keys import split_key
 __all__ = ["RankFeed", "RankSteps"]
 
 
-_LEAP = 10_000  # panes: as many as a site keeps that nobody settled
+_NOTHING = np.zeros(0, dtype=np.int64)
 
 
 class _Step(NamedTuple):
@@ -45,20 +45,18 @@ class RankSteps:
         self._at: int | None = None  # the pane that the sums are at
 
     def step(self, pane: int) -> _Step:
-        """What a closed pane changed. Of the first that is asked for it is everything that is there.
-
-        After a leap of the clock it is all that has changed since the last one: nobody asks for the panes between.
-        """
+        """What a closed pane changed. Of the first that is asked for it is everything that is there."""
         oldest = self._keeper.oldest
         assert oldest is not None
-        begin = oldest if self._at is None else max(oldest, self._at + 1)
-        if pane - begin >= _LEAP:
-            begin = pane
-        for each in range(begin, pane + 1):
+        each = oldest if self._at is None else max(oldest, self._at + 1)
+        while each <= pane:
             groups, moved = self._keeper.step(each)
-            self._steps[each] = _Step(groups, self._keeper.sums.take(groups), moved)
-            self._at = each
-        return self._steps[pane]
+            if len(groups) or moved or self._at is None:
+                self._steps[each] = _Step(groups, self._keeper.sums.take(groups), moved)
+            self._at = min(pane, self._keeper.same_until(each))
+            each = self._at + 1
+        found = self._steps.get(pane)
+        return _Step(_NOTHING, np.zeros((0, self._keeper.dimension)), 0) if found is None else found
 
     def everything(self, pane: int) -> _Step:
         """All that is there at the end of a pane, as if it had changed it all."""

@@ -19,7 +19,7 @@ import numpy as np
 from tacit.language.plan import Window
 from tacit.runtime.blobs import pack_arrays, unpack_arrays
 from tacit.runtime.row_places import RowPlaces
-from tacit.runtime.window_keeper import Added, WindowKeeper
+from tacit.runtime.window_keeper import FAR, Added, WindowKeeper
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import RowBlock
 
@@ -127,6 +127,20 @@ class RowKeeper(WindowKeeper):
     def _new_log(self, front: int) -> None:
         super()._new_log(front)
         self._places = RowPlaces()
+
+    def _changes_after(self, pane: int, lo: int, cut: int, hi: int) -> int:
+        """Only a row that comes lets another one leave."""
+        last = int(self._log.find(np.array([(pane + 1) * self.pane_us]))[0])
+        return int(self._log.at(last, last + 1)[0]) // self.pane_us if last < self._log.end else FAR
+
+    @property
+    def first_open(self) -> int | None:
+        """The pane of the first row that is not closed."""
+        return min((int(block[0].min()) // self.pane_us for block in self._open), default=None)
+
+    @property
+    def _open_bytes(self) -> int:
+        return sum(sum(column.nbytes for column in block) for block in self._open)
 
     def _dropped(self, lo: int, hi: int) -> None:
         stays_us = int(self._log.at(hi, hi + 1)[0]) if hi < self._log.end else (self.open_from_us or 0)

@@ -22,10 +22,8 @@ from tacit.runtime.pacing import paced
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness
+from tacit.runtime.site_watch import SiteWatch, WatchData, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
-from tacit.runtime.sketch_data import SketchData
-from tacit.runtime.sketch_views import ARRAYS
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
 from tacit.vocabulary import DataError
@@ -333,16 +331,14 @@ class SiteAgent:
             before = data.keeper.closed
             until = reached
             if table.clock.mode == "event":
-                kept, elsewhere = (ARRAYS, table.elsewhere_us) if isinstance(data, SketchData) else (HISTORY, None)
-                until, data.held = paced(data.keeper, self._book.machines(data), reached, kept, elsewhere)
-            closing = data.keeper.close_through(self._book.abreast_us(data, until))
-            for pane in data.to_close(closing, HISTORY):
-                data.close(pane)
-            if len(closing) > HISTORY:
-                data.keeper.settle(closing[-HISTORY])
+                until, data.held = paced(data, self._book.machines(data), reached, table.elsewhere_us)
+            for first, last in data.runs(data.keeper.close_through(until)):
+                data.close(first, last)
             if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
                 moved.add(data.key)
             self._book.settle(data)
+            if table.clock.mode == "wall":
+                self._book.make_room(data, table.keep_bytes)
         if not moved and place is None:
             return False
         number = self.store.last_batch(table.name) if place is None else place[2]

@@ -18,9 +18,8 @@ from tacit.protocols.claims import Claimant
 from tacit.runtime.blobs import unpack_record
 from tacit.runtime.site_store import SiteStore
 from tacit.runtime.site_table import SiteTable
-from tacit.runtime.site_watch import HISTORY, SiteWatch, WatchData, Witness, data_key, data_of, scope_of
+from tacit.runtime.site_watch import SiteWatch, WatchData, Witness, data_key, data_of, scope_of
 from tacit.runtime.sketch_data import SketchData, by_panes
-from tacit.runtime.sketch_views import ARRAYS
 from tacit.vocabulary import OptionError, TacitError
 from tacit.wire.codec import open_envelope
 from tacit.wire.control import Install
@@ -266,25 +265,13 @@ class Book:
             if data in each.kept and not each.install.paused
         ]
 
-    def abreast_us(self, data: WatchData, until_us: int) -> int:
-        """How far this data may go so that a watch on two tables still has its arrays when the other one is as far."""
-        others = [
-            other.panes_for(watch.number)
-            for watch in self.watches.values()
-            if data in watch.kept and not watch.install.paused
-            for other in watch.kept
-            if other is not data
-        ]
-        limits = [(each.closed + ARRAYS + 1) * each.pane_us for each in others if each.closed is not None]
-        return min([until_us, *limits])
-
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""
         watches = [watch for watch in self.watches.values() if data in watch.kept]
         return bool(watches) and all(watch.install.measure is not None for watch in watches)
 
     def settle(self, data: WatchData) -> None:
-        """Forget panes that no watch on this data needs any more, and those that nobody asked for in too long."""
+        """Forget panes that no watch on this data needs any more."""
         keeper = data.keeper
         if keeper.closed is None:
             return
@@ -292,27 +279,33 @@ class Book:
             self._settle_sketch(data)
             return
         sharing = [each for each in self.watches.values() if data in each.kept and not each.install.paused]
-        oldest = keeper.closed - HISTORY
-        if all(each.machine is not None for each in sharing):
-            settled = [each.machine.final for each in sharing if each.machine is not None]
-            # Others may have gone on without this site: what they settled it must still close itself, to count it.
-            oldest = max(oldest, min([*settled, keeper.closed]))
-        elif keeper.oldest is None or oldest <= keeper.oldest:
+        if any(each.machine is None for each in sharing):
             return
-        keeper.settle(oldest)
+        settled = [each.machine.final for each in sharing if each.machine is not None]
+        # Others may have gone on without this site: what they settled it must still close itself, to count it.
+        keeper.settle(min([*settled, keeper.closed]))
         if data.steps is not None:
             data.steps.settle()
 
+    def make_room(self, data: WatchData, keep_bytes: int) -> None:
+        """Let the oldest panes that are not settled for good go, where there is no room for all of them."""
+        dropped = False
+        while data.nbytes > keep_bytes and data.drop_oldest():
+            dropped = True
+        for watch in [each for each in self.watches.values() if data in each.kept] if dropped else ():
+            oldest = [each.oldest for each in watch.panes if each.oldest is not None]
+            if watch.machine is not None and oldest:
+                watch.machine.forget(max(oldest))
+
     def _settle_sketch(self, data: SketchData) -> None:
-        """Of each watch its own arrays go; a closed pane is in the sketch, and nothing else is asked of it."""
+        """Of each watch its own arrays go, and then what no watch needs."""
         for watch in self.watches.values():
             closed = data.panes_for(watch.number).closed if data in watch.kept else None
             if closed is not None and watch.install.paused:
                 data.settle(watch.number, closed)
             elif closed is not None and watch.machine is not None:
                 data.settle(watch.number, min(watch.machine.final, closed))
-        assert data.keeper.closed is not None
-        data.keeper.settle(data.keeper.closed)
+        data.trim()
 
 
 def _measure(data: SketchData, every: int) -> int:

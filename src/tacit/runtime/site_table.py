@@ -12,7 +12,9 @@ from tacit.runtime.pane_clock import TableClock
 if TYPE_CHECKING:
     from tacit.pipelines.batches import Batch
 
-__all__ = ["SiteTable"]
+__all__ = ["KEEP_BYTES", "SiteTable"]
+
+KEEP_BYTES = 1 << 30
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class SiteTable:
     columns: Mapping[str, str]
     clock: TableClock
     history: Callable[[int, int], Batch | None] | None = None
+    keep_bytes: int = KEEP_BYTES  # for panes that are not settled for good, of each of its windows
     busy: bool = False  # a batch is being computed
     elsewhere_us: int | None = None  # how far the furthest site is
     idle_since_us: int | None = None

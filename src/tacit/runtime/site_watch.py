@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,6 @@ from tacit.runtime.rank_steps import RankFeed
 from tacit.runtime.repeats import Repeats
 from tacit.runtime.resolvers import expiry_of
 from tacit.runtime.sketch_data import SketchData
-from tacit.runtime.sketch_views import ARRAYS, View
 from tacit.runtime.watch_data import Panes, WatchData, data_key, scope_of
 from tacit.vocabulary import DataError, FloatArray
 from tacit.vocabulary.answers import MET
@@ -32,13 +31,12 @@ from tacit.vocabulary.batches import LARGEST
 from tacit.vocabulary.calendar import iso_time
 from tacit.wire.control import Counts, Install
 
-__all__ = ["HISTORY", "SiteWatch", "WatchData", "Witness", "data_key", "data_of", "scope_of"]
+__all__ = ["SiteWatch", "WatchData", "Witness", "data_key", "data_of", "scope_of"]
 
 Witness = Callable[[int, int, int, FloatArray, FloatArray | None, Sequence[str]], None]
 """Hears of every pane that is closed: site, watch, pane, vectors, weights, keys (tests/runtime/judge.py)."""
 
-HISTORY = 10_000
-"""So many panes that nobody settled are kept; a coordinator that is away for longer finds the newest."""
+_SHOWN = 100_000
 
 
 def data_of(plan: WatchPlan, saved: dict[str, bytes] | None = None) -> WatchData:
@@ -114,7 +112,7 @@ class SiteWatch:
         install, keeper = self.install, self.data.keeper
         if install.measure is None or install.begin is None or install.paused:
             return
-        begin = known = install.begin if self.settled is None else max(install.begin, self.settled)
+        begin = known = self._begin_at(install.begin)
         for each in self.panes:
             if each.started_at is not None:
                 begin = max(begin, each.started_at)
@@ -134,10 +132,26 @@ class SiteWatch:
         self.shape = shape_of(self.plan, install.measure, zone_kind(self.plan, install.protocol))
         self.machine = Site(
             site, self.shape.monitor, len(keeper.keys), weighted=self.shape.form.weighted, template=self.by_member,
-            history=HISTORY, begin=begin, session=session - 1, recentres=install.protocol == "recentre",
+            begin=begin, session=session - 1, recentres=install.protocol == "recentre",
             fits=EVERY if install.protocol == "fitted" else 0,
         )  # fmt: skip
+        self.machine.makes(self._made_again)
         self.numbering = Numbering(keeper.number, template=self.by_member) if self.grouped else None
+
+    def _begin_at(self, begin: int) -> int:
+        """The first pane of the machine: that after which all is settled for good, and that one itself if it is here.
+
+        On a quiet stream it may be the last one for long that anybody can be asked for.
+        """
+        if self.settled is not None:
+            return max(begin, self.settled)
+        before = begin - 1
+        for each in self.panes:
+            if each.oldest is None or each.closed is None or each.begin is None:
+                return begin
+            if not max(each.oldest, each.begin) <= before <= each.closed:
+                return begin
+        return before
 
     def _ranking_machine(self, site: int, feed: RankFeed, begin: int, session: int) -> Challenger | Nominator:
         goal = self.plan.goal
@@ -145,9 +159,9 @@ class SiteWatch:
         if goal.using == "topico":
             expiry = expiry_of(self.plan)
             return Nominator(
-                site, feed.table, goal.k, expiry=expiry, history=HISTORY, begin=begin, session=session
+                site, feed.table, goal.k, expiry=expiry, begin=begin, session=session
             )  # fmt: skip
-        return Challenger(site, feed.table, history=HISTORY, begin=begin, session=session)
+        return Challenger(site, feed.table, begin=begin, session=session)
 
     def _sketch_machine(self, site: int, data: SketchData, begin: int, session: int) -> Gauger | Lookout:
         goal = self.plan.goal
@@ -156,27 +170,40 @@ class SiteWatch:
         if view.candidates is not None:
             view.candidates.forget_told()
             view.tended = True
-            return Lookout(site, view.candidates, history=ARRAYS, begin=begin, session=session)
-        return Gauger(site, gauge_of(goal), history=ARRAYS, begin=begin, session=session)
+            return Lookout(site, view.candidates, make=self._array_again, begin=begin, session=session)
+        return Gauger(site, gauge_of(goal), make=self._array_again, begin=begin, session=session)
 
-    def close(self, pane: int, sums: FloatArray) -> tuple[Message, ...]:
-        """A pane is closed, with these sums around the site's own centres; DataError when they are too large.
+    def close(self, pane: int, sums: FloatArray, last: int) -> tuple[Message, ...]:
+        """A pane is closed, and those up to ``last``, with these sums; DataError when they are too large."""
+        machine = self.machine
+        assert isinstance(machine, Site)
+        vectors, weights = self._vectors(pane, sums)
+        if self.witness is not None:
+            for each in _shown(pane, last):
+                self._show(self.witness, each, vectors, weights)
+        machine.grow_groups(len(vectors))
+        return machine.close_pane(pane, vectors, weights, last)
+
+    def _vectors(self, pane: int, sums: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """The vectors and weights of a pane with these sums around the site's own centres.
 
         What is not finite is no message, and what is nearly so would not be when the coordinator adds it up.
         """
-        machine, shape, measure = self.machine, self.shape, self.install.measure
-        assert isinstance(machine, Site)
+        shape, measure = self.shape, self.install.measure
         assert shape is not None
         assert measure is not None
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
             moved = shifted(sums, self.plan.shifts, np.array(self.data.around), measure.centres)
             whole = self.data.whole(moved)
             self._check_sums(pane, whole)
-            vectors, weights = shape.vectors(whole)
-        if self.witness is not None:
-            self._show(self.witness, pane, vectors, weights)
-        machine.grow_groups(len(vectors))
-        return machine.close_pane(pane, vectors, weights)
+            return shape.vectors(whole)
+
+    def _made_again(self, pane: int) -> tuple[FloatArray, FloatArray | None]:
+        """The vectors and weights of a closed pane, to the bit as they were."""
+        keeper = self.data.keeper
+        if keeper.begin is None or pane < keeper.begin:
+            return self._vectors(pane, np.zeros((len(keeper.keys), keeper.dimension)))
+        return self._vectors(pane, keeper.vector_again(pane))
 
     def _check_sums(self, pane: int, sums: FloatArray) -> None:
         fine = (np.abs(sums) <= LARGEST).all(axis=0)
@@ -230,11 +257,18 @@ class SiteWatch:
         if isinstance(machine, Gauger | Lookout):
             return self._catch_up_arrays(machine)
         nothing: FloatArray = np.zeros((len(keeper.keys), keeper.dimension))
-        for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
+        pane = machine.closed + 1
+        while pane <= keeper.closed:
+            last = pane
             if begin is None or pane < begin:  # before its first row the site held nothing
-                out += self.close(pane, nothing)
+                last = keeper.closed if begin is None else min(keeper.closed, begin - 1)
+                out += self.close(pane, nothing, last)
             elif oldest is not None and pane >= oldest:
-                out += self.close(pane, keeper.vector(pane)[0])
+                last = keeper.same_until(pane)
+                out += self.close(pane, keeper.vector(pane)[0], last)
+            elif oldest is not None:
+                last = oldest - 1
+            pane = last + 1
         return out
 
     def _catch_up_scores(self, machine: Challenger | Nominator) -> list[Message]:
@@ -243,14 +277,23 @@ class SiteWatch:
         assert feed is not None
         assert keeper.closed is not None
         out: list[Message] = []
-        for pane in range(max(machine.closed, keeper.closed - HISTORY) + 1, keeper.closed + 1):
-            before = keeper.begin is None or pane < keeper.begin  # its first row: the site held nothing
-            if not before and (keeper.oldest is None or pane < keeper.oldest):
+        begin, oldest, pane = keeper.begin, keeper.oldest, machine.closed + 1
+        while pane <= keeper.closed:
+            if begin is None or pane < begin:  # before its first row the site held nothing
+                last = keeper.closed if begin is None else min(keeper.closed, begin - 1)
+                out += machine.close_pane(pane, (), 0, last)
+            elif oldest is None or pane < oldest:
+                pane = pane + 1 if oldest is None else oldest
                 continue
-            out += machine.close_pane(pane, *(((), 0) if before else feed.close(pane)))
-            if self.witness is not None:
+            else:
+                last = keeper.same_until(pane)
+                out += machine.close_pane(pane, *feed.close(pane), last)
+            for each in _shown(pane, last) if self.witness is not None else ():
+                assert self.witness is not None
                 nothing = (np.zeros((0, 1)), np.zeros(0), ())
-                self.witness(machine.site, self.number, pane, *(nothing if before else feed.held(pane)))
+                before = begin is None or pane < begin
+                self.witness(machine.site, self.number, each, *(nothing if before else feed.held(each)))
+            pane = last + 1
         return out
 
     def _catch_up_arrays(self, machine: Gauger | Lookout) -> list[Message]:
@@ -258,34 +301,52 @@ class SiteWatch:
         closed = self.closed
         if closed is None:
             return []
+        assert isinstance(self.data, SketchData)
         out: list[Message] = []
-        for pane in range(max(machine.closed, closed - ARRAYS) + 1, closed + 1):
-            parts = [self._array(side, pane) for side in self.sides or (self.data,)]
-            if any(part is None for part in parts):
-                continue
-            array = np.concatenate([part for part in parts if part is not None])
-            view = self._view
-            if isinstance(machine, Lookout):  # which may have tidied up since they came
-                out += machine.close_pane(pane, array, view.seen.get(pane, ()))
-            else:
-                out += machine.close_pane(pane, array)
-            if self.witness is not None:
-                names = () if view.candidates is None else tuple(view.candidates.keys)
-                self.witness(machine.site, self.number, pane, array.reshape(1, -1), None, names)
+        pane = machine.closed + 1
+        while pane <= closed:
+            names = self.data.names_at(self.number, pane) if isinstance(machine, Lookout) else ()
+            array, last = self._array(pane), min(closed, self._same_until(pane))
+            if array is not None and isinstance(machine, Lookout):  # which may have tidied up since they came
+                out += machine.close_pane(pane, array, names, last)
+            elif array is not None and isinstance(machine, Gauger):
+                out += machine.close_pane(pane, array, last)
+            for each in _shown(pane, last) if self.witness is not None else ():
+                if self.witness is None or array is None:
+                    continue
+                view = self.data.view(self.number)
+                keys = () if view.candidates is None else tuple(view.candidates.keys)
+                self.witness(machine.site, self.number, each, array.reshape(1, -1), None, keys)
+            pane = last + 1
         return out
 
-    @property
-    def _view(self) -> View:
-        assert isinstance(self.data, SketchData)
-        return self.data.view(self.number)
-
-    def _array(self, side: WatchData | None, pane: int) -> FloatArray | None:
-        """What a side has at a pane, if that is known; nothing before its first row, or where there is no table."""
-        if side is None:
-            return np.zeros(self._view.cells)
-        assert isinstance(side, SketchData)
-        view, begin = side.view(self.number), side.panes_for(self.number).begin
-        array = view.arrays.get(pane)
-        if array is None and (begin is None or pane < begin):
-            return np.zeros(view.size)
+    def _array_again(self, pane: int) -> FloatArray:
+        """The array of a closed pane, to the bit as it was."""
+        array = self._array(pane)
+        assert array is not None, "it is not asked for what is settled for good"
         return array
+
+    def _array(self, pane: int) -> FloatArray | None:
+        """What all sides have at a pane; None where that is not known. Of a table that is not here there is nothing."""
+        assert isinstance(self.data, SketchData)
+        parts: list[FloatArray] = []
+        for side in self.sides or (self.data,):
+            if side is None:
+                parts.append(np.zeros(self.data.view(self.number).cells))
+                continue
+            assert isinstance(side, SketchData)
+            part = side.array(self.number, pane)
+            if part is None:
+                return None
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def _same_until(self, pane: int) -> int:
+        """The last closed pane through which the arrays of all sides stay as they are."""
+        found = [side.same_until(self.number, pane) for side in self.kept if isinstance(side, SketchData)]
+        return max(pane, min(found))
+
+
+def _shown(first: int, last: int) -> Iterable[int]:
+    """The panes of a run that a witness hears of: all, unless a clock has leapt over years."""
+    return range(first, last + 1) if last - first < _SHOWN else (first, last)

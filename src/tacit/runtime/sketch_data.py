@@ -8,18 +8,19 @@ own.) A watch that asks for more than any station has gets a new one, which begi
 it has the rows of all windows, everybody reads it, and stations that nobody reads go. Rows without a value are counted
 apart: frequent keys count them, the others do not.
 
-Rows are summed by pane and key until their pane is closed; then they are in the sketch, and nothing else is kept of
-them. What is saved with every batch is the sketches that changed, the open panes, and the names of frequent keys. After
-a start the site holds its arrays of the last closed pane only: whoever needs an older one asks everyone anew. (Of a
-pane of a watch that is longer than those of the sketch this array is saved too: the sketch has read on.)
+Rows are summed by pane and key until their pane is closed; then they are in the sketch. Those of panes that are not
+settled for good stay beside it, with the sketch as it was before them (sketch_past.py): so an array that is not in
+memory, or that a start has lost, is made again, the same to the bit. What is saved with every batch is the rows that
+came, by pane, and the names of frequent keys.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,11 @@ from tacit.protocols.gauges.making import SEED, shape_of
 from tacit.runtime.blobs import Change, Pieces, pack_record, unpack_record
 from tacit.runtime.kept_stations import KeptStations, panes_of
 from tacit.runtime.pane_windows import PaneKeeper
-from tacit.runtime.sketch_names import SketchNames, note, tidy
-from tacit.runtime.sketch_views import View, ViewPanes, last_of, pack_last
+from tacit.runtime.sketch_names import SketchNames, note, seen_in, tidy
+from tacit.runtime.sketch_past import UNFED, SketchPast
+from tacit.runtime.sketch_views import View, ViewPanes
 from tacit.runtime.watch_data import WatchData, data_key
+from tacit.runtime.window_keeper import FAR
 from tacit.sketches.digest_stations import DigestStation
 from tacit.sketches.hashing import fingerprints
 from tacit.sketches.parameters import Shape
@@ -43,14 +46,13 @@ from tacit.wire.control import Counts
 
 __all__ = ["SketchData", "by_panes"]
 
-_LAST = "last/"
-
 
 class _Panes(PaneKeeper):
     """Windows of one pane: what is in it can be had once it is closed, and is forgotten when it is settled."""
 
     def __init__(self, every: Every, dimension: int) -> None:
         super().__init__(Window("time", every, duration_us=every.duration_us), dimension, sparse=True)
+        self._listed: tuple[tuple[int, int], IntArray] | None = None
 
     def contents(self, pane: int) -> tuple[IntArray, FloatArray]:
         """The groups of a closed pane, and the sums of each; the last is how many rows it has."""
@@ -58,11 +60,12 @@ class _Panes(PaneKeeper):
         group, sums = self._log.entries(lo, hi)
         return group.copy(), sums
 
-    def with_rows(self, first: int, end: int) -> list[int]:
-        """The closed panes from ``first`` and before ``end`` that have rows."""
-        panes = np.unique(self._log.at(self._log.front, self._log.end))
-        found: list[int] = panes[(panes >= first) & (panes < end)].tolist()
-        return found
+    def panes_with_rows(self) -> IntArray:
+        """The closed panes that have rows, of those that are not forgotten."""
+        place = self._log.front, self._log.end
+        if self._listed is None or self._listed[0] != place:
+            self._listed = place, np.unique(self._log.at(*place))
+        return self._listed[1]
 
 
 class SketchData(WatchData):
@@ -74,10 +77,12 @@ class SketchData(WatchData):
         self._digests = isinstance(plan.goal, Quantile)
         self._pane_us = int(plan.window.every.duration_us or 1)
         self._stations = KeptStations(self._pane_us)
+        self._past = SketchPast(self._pane_us, self._feed)
         self._saves, self._dirty = Pieces(), False  # is there something that is not among them?
+        self._rows_before: int | None = None  # the newest pane with rows of those whose contents are gone
         self._views: dict[int, View] = {}
         self._names = SketchNames()
-        self._last: dict[int, bytes] = {}  # arrays as they were saved, by the numbers of watches
+        self._read: dict[int, list[Any]] = {}  # how watches read that have not come yet, by their numbers
         self._words: WordArray = np.zeros(0, dtype=np.uint64)  # by group
         self._values: FloatArray = np.zeros(0)
         self._fed: int | None = None
@@ -109,11 +114,47 @@ class SketchData(WatchData):
 
     def panes_for(self, number: int) -> ViewPanes:
         """Where this is, in the panes of a watch."""
-        return ViewPanes(self.keeper, self._views[number])
+        return ViewPanes(self.keeper, self._views[number], self._oldest_of)
+
+    def _oldest_of(self, view: View) -> int | None:
+        """The oldest pane of a watch of which an array can be had; that after the last, if there is none."""
+        if self.keeper.closed is None or self.keeper.begin is None:
+            return None
+        known = [each for each in (self._past.oldest, view.made) if each is not None and each != UNFED]
+        closed = view.pane(self.keeper.closed)
+        oldest = -(-(max(known) + 1) // view.each) - 1 if known else view.from_pane(self.keeper.begin)
+        return min(oldest, closed + 1)
 
     def settle(self, number: int, pane: int) -> None:
         """Arrays of a watch before this pane of it are not asked for any more."""
-        self._views[number].settled = pane
+        self._views[number].settle(pane)
+
+    def trim(self) -> None:
+        """Forget what is not needed for the panes that may still be asked for."""
+        ends = [None if view.settled is None else (view.settled + 1) * view.each - 1 for view in self._views.values()]
+        if ends and None not in ends and self._past.forget(min(end for end in ends if end is not None), self._saves):
+            self._forget_contents()
+
+    def drop_oldest(self) -> bool:
+        """There is no room for all panes that are not settled for good: the oldest go."""
+        if self._fed is None or not self._past.forget_oldest(self._fed, self._stations, self._saves):
+            return False
+        self._forget_contents()
+        for view in self._views.values():
+            view.forget(self._oldest_of(view) or 0)
+        return True
+
+    def _forget_contents(self) -> None:
+        oldest = self._past.oldest
+        assert oldest is not None
+        self._rows_before = self._rows_around(oldest)[0]
+        self.keeper.settle(oldest + 1)
+        self._dirty = True
+
+    @property
+    def nbytes(self) -> int:
+        """What the panes that are not settled for good take up."""
+        return super().nbytes + self._past.nbytes
 
     def move_to(self, other: SketchData) -> None:
         """Everything that watches have here; no row has come."""
@@ -133,35 +174,27 @@ class SketchData(WatchData):
         goal = plan.goal
         assert isinstance(goal, SketchGoal)
         shape = _shape_for(goal)
+        known = list(self._stations)
         station = self._stations.serving(goal, shape, plan.window)
         if station is None:
             station = self._add_station(goal, shape, plan.window)
         every = int(plan.window.every.duration_us or 1)
-        view = View(plan, station, self._stations.begun[station], shape, every // self._pane_us)
+        read = self._read.pop(number, None)
+        made = None if station in known else self._fed
+        view = View(
+            plan, [(None, station)], self._stations.begun[station], shape, every // self._pane_us, made=made
+        )  # fmt: skip
         before = None if was is None else self._views.get(was)
+        if before is not None and before.station == station:
+            view.made = before.made
+            view.stations = list(before.stations) if before.shape == shape else view.stations
+        if read is not None and read[0] == view.mark and read[3][-1][1] in self._stations:
+            view.since, view.made, view.stations = read[1], read[2], [(since, each) for since, each in read[3]]
         if isinstance(goal, Frequent):
             view.candidates = self._names.candidates(number, view, before, self._next)
         self._views[number] = view
         self._dirty = True
-        self._find_last(number, view, before)
         return view
-
-    def _find_last(self, number: int, view: View, before: View | None) -> None:
-        """The array of the last pane that is over: read, or what was saved of it, or what it had under another number.
-
-        If there is none, the watch begins with its next pane.
-        """
-        saved = self._last.pop(number, None)
-        if self._fed is None:
-            return
-        if view.ends(self._fed):
-            view.arrays[view.pane(self._fed)] = self._array(view, self._fed)
-        elif saved is not None and (last := last_of(view, f"{_LAST}{number}", saved)) is not None:
-            view.arrays[last[0]] = last[1]
-        elif before is not None and view.reads_like(before):
-            view.arrays.update(before.arrays)
-            if view.arrays:
-                self._save_last(number, view)
 
     def view(self, number: int) -> View:
         """How this watch reads."""
@@ -169,13 +202,14 @@ class SketchData(WatchData):
 
     def leave(self, numbers: Sequence[int]) -> None:
         """Only these watches are left; stations that none of them reads go."""
-        for number in [each for each in (*self._views, *self._names, *self._last) if each not in numbers]:
+        gone = [each for each in (*self._views, *self._names, *self._read) if each not in numbers]
+        for number in gone:
             self._views.pop(number, None)
             self._names.forget(number, self._saves)
-            self._last.pop(number, None)
-            self._saves.delete(f"{_LAST}{number}")
-        if self._views:
-            self._dirty |= self._stations.keep_only({view.station for view in self._views.values()}, self._saves)
+            self._read.pop(number, None)
+        self._dirty |= bool(gone)
+        if self._views and self._stations.keep_only({view.station for view in self._views.values()}):
+            self._mark()
 
     def _add_station(self, goal: SketchGoal, shape: Shape | None, window: Window) -> int:
         """One for the strictest accuracy and the longest window of all that read, this one included.
@@ -190,9 +224,15 @@ class SketchData(WatchData):
         if self._next is None:
             for view in views:
                 if self._stations.serves(added, _goal_of(view), view.shape, view.plan.window):
-                    view.station = added
-            self._stations.keep_only({added, *(view.station for view in views)}, self._saves)
+                    view.reads(added, None)
+            self._stations.keep_only({added, *(view.station for view in views)})
+        self._mark()
         return added
+
+    def _mark(self) -> None:
+        """Save the stations as they are now."""
+        self._past.mark(UNFED if self._fed is None else self._fed, self._stations, self._saves)
+        self._dirty = True
 
     @property
     def _next(self) -> int | None:
@@ -211,39 +251,124 @@ class SketchData(WatchData):
             return None
         return max((int(window.duration_us or 0) for window in windows), default=0)
 
-    def to_close(self, closing: range, most: int) -> list[int]:
-        """A sketch must have all rows, also those of panes that nobody looks at any more."""
-        panes = {*self.keeper.with_rows(closing.start, closing.stop), *closing[-1:]}
-        for each in {view.each for view in self._views.values()}:
-            panes.update(range(closing.start + -(closing.start + 1) % each, closing.stop, each)[-most:])
-        return sorted(panes)
+    def runs(self, closing: range) -> Iterator[tuple[int, int]]:
+        """These panes, those in a row together in which no watch's array changes."""
+        pane = closing.start
+        while pane < closing.stop:
+            last = max(pane, min(self._same_through(pane), closing.stop - 1))
+            yield pane, last
+            pane = last + 1
 
-    def close(self, pane: int) -> None:
-        """A pane was closed: what is in it goes into the stations, and every view whose pane ends reads its array."""
-        group, sums = self.keeper.contents(pane)
-        self.panes += bool(len(group))
-        self._learn_keys()
-        self._put(pane, group, sums, np.rint(sums[:, -1]).astype(np.int64), self._words, self._values)
-        self._fed, self._dirty = pane, True
-        for number, view in self._views.items():
+    @property
+    def quiet_through(self) -> int | None:
+        """The last pane, closed or not, through which all arrays stay as they are at the last that is closed."""
+        if self._fed is None or self._fed != self.keeper.closed:
+            return None
+        through, first_open = self._same_through(self._fed), self.keeper.first_open
+        return through if first_open is None else min(through, first_open - 1)
+
+    def _same_through(self, pane: int) -> int:
+        """The last pane through which all arrays stay as at this one, as far as rows are closed."""
+        newest, coming = self._rows_around(pane)
+        changes = [self._changes_after(view.plan.window, pane, newest) for view in self._views.values()]
+        return min([coming, *changes]) - 1
+
+    def same_until(self, number: int, pane: int) -> int:
+        """The last closed pane of a watch through which its array stays as it is at this one."""
+        view = self._views[number]
+        end = (pane + 1) * view.each - 1
+        newest, coming = self._rows_around(end)
+        changes = min(coming, self._changes_after(view.plan.window, end, newest))
+        assert self.keeper.closed is not None
+        return max(pane, view.pane(min(self.keeper.closed, changes - 1)))
+
+    def _rows_around(self, pane: int) -> tuple[int | None, int]:
+        """The newest pane with rows up to this one, and the next one of those that are closed."""
+        panes = self.keeper.panes_with_rows()
+        at = int(np.searchsorted(panes, pane, side="right"))
+        return int(panes[at - 1]) if at else self._rows_before, int(panes[at]) if at < len(panes) else FAR
+
+    def _changes_after(self, window: Window, pane: int, newest: int | None) -> int:
+        """The first pane after this one at which an array may be another, if no row comes."""
+        length = self._length_at(window, pane)
+        if length is None or newest is None or newest + length <= pane:  # nothing leaves
+            return FAR
+        if window.kind == "time":
+            return pane + 1
+        instant = np.array([(pane + 1) * self._pane_us - 1])
+        return int(period_start(instant, window.unit or "day", next_one=True)[0]) // self._pane_us
+
+    def close(self, first: int, last: int) -> None:
+        """Panes were closed: what is in them goes into the stations, and every view whose pane ends reads its array.
+
+        Only the first of them has rows, and arrays are the same at all.
+        """
+        group, sums = self.keeper.contents(first)
+        if len(group):
+            self.panes += 1
+            self._learn_keys()
+            self._stations.put(first, *self._counted(group, sums))
+            self._past.came(sums.nbytes + 16 * len(group))
+        self._fed, self._dirty = last, True
+        for view in self._views.values():
             looks = view.candidates is not None and len(group) > 0
-            if not looks and not view.ends(pane):
+            ended = view.pane(last)
+            begins = -(-(first + 1) // view.each) - 1  # the first pane of the watch that ends with one of these
+            if not looks and begins > ended:
                 continue
-            array = self._array(view, pane)
+            array = self._array(view, self._stations, first)
             if looks:
                 note(view, array, group, self._words, self.keeper.keys)
-            if view.ends(pane):
-                view.put(view.pane(pane), array)
-                self._ended(number, view, pane)
+            if begins <= ended:
+                view.put(begins, array)
+                self._ended(view, (ended + 1) * view.each - 1)
 
-    def _ended(self, number: int, view: View, pane: int) -> None:
+    def _ended(self, view: View, pane: int) -> None:
         """A pane of a watch is over with this one."""
         tidy(view, pane)
-        if view.each > 1:
-            self._save_last(number, view)
         newest = max(self._stations)
         if view.station != newest and self._has_next_window(newest, view, pane):
-            view.station = newest  # and its windows stay as full as they were
+            view.reads(newest, pane + 1)  # and its windows stay as full as they were
+
+    def _feed(self, after: int, until: int, stations: KeptStations) -> None:
+        """Put the contents of the panes after one and up to another into stations."""
+        self._learn_keys()
+        panes = self.keeper.panes_with_rows()
+        for pane in panes[(panes > after) & (panes <= until)].tolist():
+            stations.put(pane, *self._counted(*self.keeper.contents(pane)))
+
+    def _counted(
+        self, group: IntArray, sums: FloatArray
+    ) -> tuple[IntArray, IntArray, FloatArray | None, WordArray, FloatArray]:  # fmt: skip
+        """How many rows of each group there are, for stations; by key the second sum says which have no value."""
+        rows = np.rint(sums[:, -1]).astype(np.int64)
+        return group, rows, None if self._digests else sums[:, 1], self._words, self._values
+
+    def array(self, number: int, pane: int) -> FloatArray | None:
+        """What a watch has at a pane of its own, nothing before the first row; None if that is not known any more."""
+        view, begin = self._views[number], self.panes_for(number).begin
+        found = view.arrays.get(pane)
+        if found is not None:
+            return found
+        if begin is None or pane < begin:
+            return np.zeros(view.size)
+        oldest, end = self._oldest_of(view), (pane + 1) * view.each - 1
+        if oldest is None or pane < oldest or self._fed is None or end > self._fed:
+            return None
+        return self._array(view, self._past.stations(end), end)
+
+    def names_at(self, number: int, pane: int) -> Sequence[str]:
+        """The keys that came in a pane of a watch and have enough rows in its window."""
+        view = self._views[number]
+        if pane in view.seen or view.candidates is None:
+            return view.seen.get(pane, ())
+        found: dict[str, None] = {}
+        panes = self.keeper.panes_with_rows()
+        for each in panes[(panes >= pane * view.each) & (panes < (pane + 1) * view.each)].tolist():
+            group = self.keeper.contents(each)[0]
+            array = self._array(view, self._past.stations(each), each)
+            found.update(dict.fromkeys(seen_in(view, array, group, self._words, self.keeper.keys)))
+        return tuple(found)
 
     def _has_next_window(self, station: int, view: View, pane: int) -> bool:
         """Has a station all rows of the window of a view at its next pane, and is it good enough for it?"""
@@ -252,9 +377,6 @@ class SketchData(WatchData):
             return False
         length = self._length_at(window, pane + view.each)
         return begun is None or (length is not None and pane + view.each + 1 - length >= begun)
-
-    def _save_last(self, number: int, view: View) -> None:
-        self._saves.put(f"{_LAST}{number}", partial(pack_last, view, max(view.arrays)))
 
     def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, reach_us: int | None = None) -> None:
         """History before the start; a watch that came while it was read may want more than there is of it."""
@@ -266,11 +388,12 @@ class SketchData(WatchData):
         self._know_from(None if reach_us is None else -((reach_us - until_us) // self._pane_us))
         for pane in np.unique(panes[panes < until_us // self._pane_us]).tolist():
             here = panes == pane
-            self._put(pane, deltas.group[here], deltas.sums[here], deltas.rows[here], words, values)
-        self._dirty = True
+            apart = None if self._digests else deltas.sums[here][:, 1]
+            self._stations.put(pane, deltas.group[here], deltas.rows[here], apart, words, values)
+        self._mark()
         for view in self._views.values():
             if view.candidates is not None and view.shape is not None and len(deltas.keys):
-                cells = self._array(view, until_us // self._pane_us - 1)
+                cells = self._array(view, self._stations, until_us // self._pane_us - 1)
                 many = view.candidates.counts_of(deltas.keys, cells) >= view.candidates.floor
                 view.candidates.note([deltas.keys[at] for at in np.flatnonzero(many).tolist()])
 
@@ -281,15 +404,9 @@ class SketchData(WatchData):
         for view in self._views.values():
             view.since = pane
 
-    def _put(
-        self, pane: int, group: IntArray, sums: FloatArray, rows: IntArray, words: WordArray, values: FloatArray
-    ) -> None:  # fmt: skip
-        """So many rows of each group, into every station; by key the second sum says which have no value."""
-        self._stations.put(pane, group, rows, None if self._digests else sums[:, 1], words, values)
-
-    def _array(self, view: View, pane: int) -> FloatArray:
-        """What a view's station says of its window as of the last pane."""
-        station, length = self._stations[view.station], self._length_at(view.plan.window, pane)
+    def _array(self, view: View, stations: KeptStations, pane: int) -> FloatArray:
+        """What a view's station says of its window as of the last pane that it has."""
+        station, length = stations[view.station_at(pane)], self._length_at(view.plan.window, pane)
         if isinstance(station, DigestStation):
             return station.array(length, pane)
         assert view.shape is not None
@@ -345,13 +462,17 @@ class SketchData(WatchData):
     def changes(self) -> list[Change]:
         """What is to be saved: the stations that changed, and names."""
         changes = super().changes()
+        if self._fed is not None and self._past.due:
+            self._mark()
         if self._dirty:
+            views = [
+                [number, [view.mark, view.since, view.made, view.stations]] for number, view in self._views.items()
+            ]
             head = {
-                "fed": self._fed,
-                "stations": self._stations.listed(),
-            }
+                "fed": self._fed, "marks": self._past.listed(), "rows_before": self._rows_before,
+                "views": [*views, *self._read.items()],
+            }  # fmt: skip
             self._saves.put("stations", partial(pack_record, head))
-            self._stations.save(self._saves)
             self._names.save(self._views, self._saves)
             self._dirty = False
         return changes + self._saves.changes()
@@ -367,13 +488,14 @@ class SketchData(WatchData):
             return
         head = unpack_record("stations", saved["stations"])
         self._fed = head["fed"]
-        self._stations.restore(head["stations"], saved, self._saves)
         self._names.restore(saved, dict(head.get("names", ())))
-        for key in saved:
-            if key.startswith(_LAST):
-                self._last[int(key.removeprefix(_LAST))] = saved[key]
-        if self._fed is not None:
-            self.keeper.settle(self._fed)
+        if "marks" in head:
+            self._past.restore(head["marks"], saved)
+        else:
+            self._past.take_over(self._fed, head["stations"], saved, self._saves)
+        self._rows_before = head.get("rows_before")
+        self._read = {int(number): read for number, read in head.get("views", ())}
+        self._stations = self._past.newest(UNFED if self._fed is None else self._fed)
 
 
 def by_panes(plan: WatchPlan, pane_us: int) -> WatchPlan:

@@ -24,7 +24,7 @@ from tacit.sketches.hashing import fingerprints, places_of, row_words
 from tacit.sketches.parameters import Shape
 from tacit.vocabulary import FloatArray, IntArray, WordArray
 
-__all__ = ["NAMES", "SketchNames", "note", "tidy"]
+__all__ = ["NAMES", "SketchNames", "note", "seen_in", "tidy"]
 
 NAMES = 1 << 20
 """So many names are kept for a watch on frequent keys that is paused or has not begun."""
@@ -89,12 +89,20 @@ class SketchNames:
 def note(view: View, array: FloatArray, group: IntArray, words: WordArray, names: Sequence[str]) -> None:
     """Of the groups that came, those with enough rows in this array are candidates."""
     assert view.candidates is not None
+    seen = seen_in(view, array, group, words, names)
+    view.arriving.update(dict.fromkeys(seen))
+    view.candidates.note(seen)
+
+
+def seen_in(
+    view: View, array: FloatArray, group: IntArray, words: WordArray, names: Sequence[str]
+) -> list[str]:  # fmt: skip
+    """The names of the groups with enough rows in this array."""
+    assert view.candidates is not None
     assert view.shape is not None
     places = places_of(words[group], row_words(SEED, view.shape.depth), view.shape.width)
     counts = array[places].min(axis=1)
-    seen = [names[each] for each in group[counts >= view.candidates.floor].tolist()]
-    view.arriving.update(dict.fromkeys(seen))
-    view.candidates.note(seen)
+    return [names[each] for each in group[counts >= view.candidates.floor].tolist()]
 
 
 def tidy(view: View, pane: int) -> None:
@@ -105,9 +113,10 @@ def tidy(view: View, pane: int) -> None:
     candidates = view.candidates
     if candidates is None or view.tended:
         return
+    newest = view.arrays[next(reversed(view.arrays))]
     candidates.tidy(view.arrays.values())
     if len(candidates) > NAMES:
-        counts = candidates.counts(view.arrays[view.pane(pane)])
+        counts = candidates.counts(newest)
         candidates.keep(counts > np.partition(counts, -NAMES)[-NAMES])
         view.named = pane + 1
 

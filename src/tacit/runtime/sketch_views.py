@@ -7,24 +7,19 @@ of the watch's. Everything that leaves this room is in panes of the watch.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from tacit.functions.goals import Quantile
 from tacit.language.plan import WatchPlan
+from tacit.protocols import held
 from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.gauges.making import points_of
-from tacit.runtime.blobs import pack_arrays, unpack_arrays
 from tacit.runtime.window_keeper import WindowKeeper
 from tacit.sketches.parameters import Shape
 from tacit.vocabulary import FloatArray
 
-__all__ = ["ARRAYS", "View", "ViewPanes", "last_of", "pack_last"]
-
-ARRAYS = 1_100
-"""Of so many panes that nobody settled a site keeps its arrays: twice what the fastest may be ahead (pacing.py), and
-that is more than twice ``AHEAD`` and less than ``backlog_panes``."""
+__all__ = ["View", "ViewPanes"]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,18 +27,37 @@ class View:
     """How one watch reads a station: its arrays by pane, and the names of its candidates."""
 
     plan: WatchPlan
-    station: int
+    stations: list[tuple[int | None, int]]  # from which pane of the sketch on it reads which; None: from the first
     since: int | None  # the station's pane from which on it knows all rows; None: from the first
     shape: Shape | None = None
     each: int = 1  # so many panes of the station are one of the watch
     named: int | None = None  # the station's pane from which on names are known; None: of all rows that it has
     candidates: Candidates | None = None
     tended: bool = False  # a machine looks after its candidates
+    made: int | None = None  # the last pane of the sketch when its station was made; None: it is there from the first
     settled: int | None = None  # panes before this one are not asked for any more
-    arrays: dict[int, FloatArray] = field(default_factory=dict)
+    arrays: dict[int, FloatArray] = field(default_factory=dict)  # those in memory; of a run its first
     seen: dict[int, list[str]] = field(default_factory=dict)  # by pane: the keys that came in it and have enough rows
     arriving: dict[str, None] = field(default_factory=dict)  # the same of the pane that is not over yet, each once
     saved: tuple[list[str], int, float, int | None, int] | None = None  # the names on disk, and what they are for
+
+    @property
+    def station(self) -> int:
+        """The station that it reads now."""
+        return self.stations[-1][1]
+
+    def reads(self, station: int, pane: int | None) -> None:
+        """It reads this one from a pane of the sketch on; None: for all panes."""
+        self.stations = [(None, station)] if pane is None else [*self.stations, (pane, station)]
+
+    def station_at(self, pane: int) -> int:
+        """The station that it read at a pane of the sketch."""
+        return next(each for since, each in reversed(self.stations) if since is None or since <= pane)
+
+    @property
+    def mark(self) -> int:
+        """By which it is known that it is the same watch."""
+        return zlib.crc32(self.plan.text.encode())
 
     @property
     def cells(self) -> int:
@@ -69,7 +83,7 @@ class View:
 
         >>> from tacit.language.sentence import parse_watch
         >>> plan = parse_watch("CREATE WATCH w AS SELECT SELF_JOIN_SIZE(k) AS f FROM t TRACK f WITHIN 5 PERCENT")
-        >>> view = View(plan, 0, None, each=3)
+        >>> view = View(plan, [(None, 0)], None, each=3)
         >>> [view.from_pane(pane) for pane in range(5)], [view.pane(pane) for pane in range(5)]
         ([0, 0, 0, 1, 1], [-1, -1, 0, 0, 0])
         """
@@ -79,20 +93,21 @@ class View:
         """What the watch sees at the end of its pane; arrays that nobody asks for any more go."""
         self.arrays[pane] = array
         self.seen[pane], self.arriving = list(self.arriving), {}
-        oldest = pane - ARRAYS if self.settled is None else max(pane - ARRAYS, self.settled - 1)
-        for old in [each for each in self.arrays if each < oldest]:
-            del self.arrays[old]
-            self.seen.pop(old, None)
+        while len(self.arrays) > 1 and len(self.arrays) * array.nbytes > held.BYTES:  # they can be made again
+            del self.arrays[next(iter(self.arrays))]
 
-    def reads_like(self, other: View) -> bool:
-        """Are its arrays those of another view?"""
-        mine, others = self.plan, other.plan
-        return (mine.window, type(mine.goal), self.shape, self.size) == (
-            others.window,
-            type(others.goal),
-            other.shape,
-            other.size,
-        ) and self.station == other.station
+    def settle(self, pane: int) -> None:
+        """Arrays before this pane are not asked for any more."""
+        self.settled = pane
+        self.forget(pane)
+
+    def forget(self, pane: int) -> None:
+        """Let arrays of panes before this one go, but the newest."""
+        newest = next(reversed(self.arrays), pane)
+        for old in [each for each in self.arrays if each < pane and each != newest]:
+            del self.arrays[old]
+        for old in [each for each in self.seen if each < pane]:
+            del self.seen[old]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +116,7 @@ class ViewPanes:
 
     keeper: WindowKeeper
     view: View
+    first_known: Callable[[View], int | None]
 
     @property
     def pane_us(self) -> int:
@@ -129,20 +145,5 @@ class ViewPanes:
 
     @property
     def oldest(self) -> int | None:
-        """The oldest pane of which there is an array; that after the last, if there is none."""
-        closed = self.closed
-        return None if closed is None else min(self.view.arrays, default=closed + 1)
-
-
-def pack_last(view: View, pane: int) -> bytes:
-    """The array of the view's last pane, as it is saved: a station that has read on cannot give it again."""
-    head = [float(pane), float(zlib.crc32(view.plan.text.encode()))]
-    return pack_arrays((), np.concatenate([head, view.arrays[pane]])[:, None])
-
-
-def last_of(view: View, name: str, blob: bytes) -> tuple[int, FloatArray] | None:
-    """What ``pack_last`` was given, and its pane; None: it is of another watch that had the number before."""
-    column = unpack_arrays(name, blob, 0, 1)[1][:, 0]
-    if len(column) != 2 + view.size or column[1] != zlib.crc32(view.plan.text.encode()):
-        return None
-    return int(column[0]), column[2:].copy()
+        """The oldest pane of which an array can be had; that after the last, if there is none."""
+        return self.first_known(self.view)

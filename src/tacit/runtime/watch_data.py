@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -154,15 +154,42 @@ class WatchData:
         """How much history fills its windows; None: all there is."""
         return self.plan.window.duration_us
 
-    def to_close(self, closing: range, most: int) -> Sequence[int]:
-        """Which of these panes are to be looked at; a clock may leap over years."""
-        return closing[-most:]
+    def runs(self, closing: range) -> Iterator[tuple[int, int]]:
+        """These panes, those in a row together in which windows stay as they are: a clock may leap over years."""
+        pane = closing.start
+        while pane < closing.stop:
+            oldest = self.keeper.oldest
+            known = oldest is not None and pane >= oldest  # others were settled without this site
+            last = min(closing.stop - 1, self.keeper.same_until(pane)) if known else pane
+            yield pane, last
+            pane = last + 1
 
-    def close(self, pane: int) -> None:
-        """A pane was closed in the windows: count it, and note the groups that are there with it."""
+    @property
+    def quiet_through(self) -> int | None:
+        """The last pane, closed or not, through which windows stay as they are at the last that is closed."""
+        return self.keeper.quiet_through
+
+    @property
+    def nbytes(self) -> int:
+        """What the panes that are not settled for good take up."""
+        return self.keeper.nbytes
+
+    def drop_oldest(self) -> bool:
+        """There is no room for all panes that are not settled for good: the oldest half goes. Was there any?"""
+        oldest, closed = self.keeper.oldest, self.keeper.closed
+        if oldest is None or closed is None or oldest >= closed:
+            return False
+        self.keeper.settle(oldest + (closed - oldest + 1) // 2)
         if self.steps is not None:
-            self.panes += bool(self.steps.step(pane).moved)
+            self.steps.settle()
+        return True
+
+    def close(self, first: int, last: int) -> None:
+        """Panes in which windows stay as they are were closed: count them, and note the groups that are there."""
+        if self.steps is not None:
+            self.panes += bool(self.steps.step(first).moved)
             return
+        pane = first
         sums, changed = self.keeper.vector(pane)
         self.panes += changed
         if self.plan.grouping is None:

@@ -33,10 +33,11 @@ from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock
 from tacit.vocabulary.calendar import period_start
 
-__all__ = ["CROWDED", "Added", "WindowKeeper"]
+__all__ = ["CROWDED", "FAR", "Added", "WindowKeeper"]
 
 _AHEAD = 256  # ranges of so many panes are looked up at once
 CROWDED = 1 << 16
+FAR = 1 << 61  # a pane after all
 _FORGET = 64  # entries are forgotten by so many: a piece of state is written for it
 
 
@@ -75,6 +76,7 @@ class WindowKeeper(ABC):
         self._folded: int | None = None  # panes before this one are in the base
         self._base_cut = self._base_rows = 0
         self._sums: SlidingSums | SparseSums
+        self._again: SlidingSums | None = None
         self._new_log(0)
         self._pieces = Pieces()
         self._meta: dict[str, Any] = {}  # as it was handed over last
@@ -99,6 +101,20 @@ class WindowKeeper(ABC):
     @abstractmethod
     def _ranges(self, panes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """lo, cut and hi of these panes' windows in the log."""
+
+    @abstractmethod
+    def _changes_after(self, pane: int, lo: int, cut: int, hi: int) -> int:
+        """The first pane after this one at which its range lo, cut, hi may be another, for all rows that are closed."""
+
+    @property
+    @abstractmethod
+    def first_open(self) -> int | None:
+        """The pane of the first row that is not closed."""
+
+    @property
+    @abstractmethod
+    def _open_bytes(self) -> int:
+        """What rows of open panes take up."""
 
     @abstractmethod
     def _dropped(self, lo: int, hi: int) -> None:
@@ -198,6 +214,39 @@ class WindowKeeper(ABC):
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks sees to it
             sums = self._sums.total(lo, cut, hi, len(self.keys))
         return sums, lo != before[0] or hi != before[2]
+
+    def vector_again(self, pane: int) -> FloatArray:
+        """The sums of ``vector`` at an older pane, to the bit: added up beside those of the newest, which stay."""
+        if self._again is None:
+            self._again = SlidingSums(self._log, self.dimension)
+        self._again.base = self._sums.base
+        lo, cut, hi = self._range(pane)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._again.total(lo, cut, hi, len(self.keys))
+
+    def same_until(self, pane: int) -> int:
+        """The last closed pane through which windows stay as they are at this one, added up alike to the bit."""
+        assert self.closed is not None
+        return max(pane, min(self.closed, self._changes_after(pane, *self._range(pane)) - 1))
+
+    @property
+    def quiet_through(self) -> int | None:
+        """The last pane, closed or not, through which windows stay as they are at the last that is closed."""
+        if self.closed is None or not self._has_closed or self.oldest is None or self.oldest > self.closed:
+            return None
+        changes = self._changes_after(self.closed, *self._range(self.closed))
+        first_open = self.first_open
+        return (changes if first_open is None else min(changes, first_open)) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """What the rows of panes that are not settled for good take up in memory, and much the same on disk."""
+        entry = 24 + 8 * self.dimension
+        unsettled = self._log.end - self._log.front
+        if self.oldest is not None and self.closed is not None and self._has_closed:
+            begin = self.oldest - 1 if self.oldest > self.closed else self.oldest
+            unsettled = self._log.end - max(self._log.front, self._look_up(begin)[2])
+        return unsettled * entry + self._open_bytes
 
     def step(self, pane: int) -> tuple[IntArray, int]:
         """Move ``sums`` to the window of a pane: the groups that may have changed, and the rows that came or went."""
@@ -345,6 +394,7 @@ class WindowKeeper(ABC):
     def _new_log(self, front: int) -> None:
         self._log = EntryLog(self.dimension, front)
         self._sums = (SparseSums if self.sparse else SlidingSums)(self._log, self.dimension)
+        self._again = None
         self._found, self._found_from = [], 0
 
     # Rows

@@ -46,7 +46,7 @@ class DigestStation(ABC):
 
     def __init__(self, points: int) -> None:
         self.points = points
-        self._changed: dict[Place, Digest | None] = {}
+        self._levels: list[OrderedDict[int, Digest]] = []
 
     def take(self, values: FloatArray, tick: int) -> None:
         """These values came at this tick."""
@@ -65,17 +65,10 @@ class DigestStation(ABC):
         """
         return np.nan_to_num(ranked(self._window(length, tick), self.points))
 
-    def changes(self) -> dict[Place, Digest | None]:
-        """What came (a digest) and went (None) since this was asked last."""
-        changed, self._changed = self._changed, {}
-        return changed
-
-    def _came(self, place: Place, made: Digest) -> None:
-        self._changed[place] = made
-
-    def _went(self, place: Place) -> None:
-        if self._changed.pop(place, None) is None:  # otherwise nobody was told of it
-            self._changed[place] = None
+    @property
+    def kept(self) -> dict[Place, Digest]:
+        """All digests, for ``restore``."""
+        return {(level, number): made for level, kept in enumerate(self._levels) for number, made in kept.items()}
 
     @abstractmethod
     def restore(self, kept: Mapping[Place, Digest]) -> None:
@@ -111,7 +104,7 @@ class SlidingDigests(DigestStation):
         self._sizes = [1]
         while self._sizes[-1] * FAN <= length:
             self._sizes.append(self._sizes[-1] * FAN)
-        self._levels: list[OrderedDict[int, Digest]] = [OrderedDict() for _ in self._sizes]
+        self._levels = [OrderedDict() for _ in self._sizes]
         self._made: list[int | None] = [None] * len(self._sizes)  # by level: up to which number all are made
 
     @property
@@ -130,7 +123,6 @@ class SlidingDigests(DigestStation):
         newest = next(reversed(self._levels[level]), None)
         assert newest is None or number > newest, "ticks rise"
         self._levels[level][number] = made
-        self._came((level, number), made)
 
     def _pass(self, tick: int) -> None:
         """All values up to this tick are here: make the digests of spans that are over, and drop what has left."""
@@ -139,10 +131,9 @@ class SlidingDigests(DigestStation):
             if made is None or last > made:
                 self._make(level, last, tick - self.length)
                 self._made[level] = last
-        for level, (size, kept) in enumerate(zip(self._sizes, self._levels, strict=True)):
+        for size, kept in zip(self._sizes, self._levels, strict=True):
             while kept and (oldest := next(iter(kept))) * size <= tick - self.length:
                 del kept[oldest]
-                self._went((level, oldest))
 
     def _make(self, level: int, last: int, left: int) -> None:
         """Digests of a level up to number ``last``; not of spans that begin at or before tick ``left``."""
@@ -192,7 +183,7 @@ class GrowingDigests(DigestStation):
     def __init__(self, points: int, begins: Callable[[int], int] | None = None) -> None:
         super().__init__(points)
         self._begins = begins
-        self._levels: list[OrderedDict[int, Digest]] = [OrderedDict() for _ in range(LEVELS)]  # by their last ticks
+        self._levels = [OrderedDict() for _ in range(LEVELS)]  # by their last ticks
 
     @property
     def size(self) -> int:
@@ -217,15 +208,12 @@ class GrowingDigests(DigestStation):
         made = digest(values, counts, LEVELS * self.points)
         for level, kept in enumerate(self._levels):
             kept[tick] = made
-            self._came((level, tick), made)
             if len(kept) < FAN or level == LEVELS - 1:
                 break
             made = united(list(kept.values()), LEVELS * self.points)
             self._drop(level)
 
     def _drop(self, level: int) -> None:
-        for tick in self._levels[level]:
-            self._went((level, tick))
         self._levels[level].clear()
 
     def _window(self, length: int | None, tick: int) -> list[Digest]:

@@ -7,13 +7,14 @@ inside. All candidates are compared at once, so that what expires costs no searc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tacit.protocols.claims import Claimant
 from tacit.protocols.frequent.candidates import Candidates
 from tacit.protocols.frequent.shares import OTHERS
+from tacit.protocols.held import Held
 from tacit.protocols.messages import HeartbeatAnswer, Leave, Message
 from tacit.protocols.topk.messages import ALL, Challenge, Entries, Flag, Inquiry, Ranking, Showing, Shown, Sought
 from tacit.vocabulary import FloatArray, ProtocolError
@@ -25,11 +26,17 @@ class Lookout(Claimant[Challenge]):
     """Pure machine: panes and messages in, messages out. Cells and names are durable, what was told is not."""
 
     def __init__(
-        self, site: int, candidates: Candidates, *, history: int = 10_000, begin: int = 0, session: int = 0
-    ) -> None:  # fmt: skip
+        self,
+        site: int,
+        candidates: Candidates,
+        *,
+        make: Callable[[int], FloatArray] | None = None,
+        begin: int = 0,
+        session: int = 0,
+    ) -> None:
+        """``make`` gives the cells of a held pane again, to the bit: then memory need not hold them all."""
         self.candidates = candidates
-        self._history = history
-        self._cells: dict[int, FloatArray] = {}
+        self._cells: Held[FloatArray] = Held(lambda cells: cells.nbytes, make)
         super().__init__(site, begin=begin, session=session)
 
     def forget_zone(self) -> None:
@@ -37,20 +44,20 @@ class Lookout(Claimant[Challenge]):
         self._start_anew()
         self.candidates.forget_told()
 
-    def close_pane(self, pane: int, cells: FloatArray, seen: Sequence[str] = ()) -> tuple[Message, ...]:
+    def close_pane(
+        self, pane: int, cells: FloatArray, seen: Sequence[str] = (), last: int | None = None
+    ) -> tuple[Message, ...]:
         """The pane is complete with these cells; of the keys that came in it these have counts of at least the floor.
 
-        Panes are closed in order. After a gap (the site was away) older panes cannot be asked for any more.
+        All panes up to ``last`` have the same cells, and no key came in the others. Panes are closed in order. After a
+        gap (the site was away) older panes cannot be asked for any more.
         """
         self._next_closed(pane)
-        if pane > self.closed + 1:
-            self._cells.clear()
-        self._cells[pane] = np.array(cells, dtype=np.float64).ravel()
+        self._cells.put(pane, np.array(cells, dtype=np.float64).ravel(), last)
         self.candidates.note(seen)
-        self.candidates.tidy(self._cells.values())
-        self.closed = pane
-        while len(self._cells) > self._history:
-            del self._cells[min(self._cells)]
+        self.closed = pane if last is None else last
+        if self._cells.whole:  # else names may be needed for panes that are not in memory
+            self.candidates.tidy(self._cells)
         return self._go_on()
 
     def jump(self, pane: int) -> None:
@@ -73,8 +80,7 @@ class Lookout(Claimant[Challenge]):
                 return self._told(message)
             case HeartbeatAnswer():
                 self.final = max(self.final, message.final)
-                for pane in [p for p in self._cells if p < self.final]:
-                    del self._cells[pane]
+                self._cells.forget(self.final)
             case Leave():
                 return self._dismissed(message)
         return ()
@@ -109,10 +115,17 @@ class Lookout(Claimant[Challenge]):
         return Shown(sought.list, _entries(keys, counts), self.candidates.floor)
 
     def _oldest(self) -> int:
-        return min(self._cells, default=self.closed + 1)
+        oldest = self._cells.oldest
+        return self.closed + 1 if oldest is None else oldest
 
     def _holds(self, pane: int) -> bool:
         return pane in self._cells
+
+    def _run(self, pane: int) -> int:
+        return self._cells.run(pane)
+
+    def _forget(self, pane: int) -> None:
+        self._cells.forget(pane)
 
     def _violation(self, pane: int) -> Challenge | None:
         cells = self._cells[pane]

@@ -8,10 +8,13 @@ report are gauges, those of a reply gauges or, if everything was asked for, the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tacit.protocols.claims import Claimant
 from tacit.protocols.gauges.gauge import Bearing, Gauge, told
+from tacit.protocols.held import Held
 from tacit.protocols.messages import (
     AdjustSlack,
     HeartbeatAnswer,
@@ -51,10 +54,17 @@ class Gauger(Claimant[Report]):
     """Pure machine: panes and messages in, messages out. Arrays are durable, what the coordinator told is not."""
 
     def __init__(
-        self, site: int, gauge: Gauge, *, history: int = 10_000, begin: int = 0, session: int = 0
-    ) -> None:  # fmt: skip
-        self.gauge, self._history = gauge, history
-        self._arrays: dict[int, FloatArray] = {}
+        self,
+        site: int,
+        gauge: Gauge,
+        *,
+        make: Callable[[int], FloatArray] | None = None,
+        begin: int = 0,
+        session: int = 0,
+    ) -> None:
+        """``make`` gives the array of a held pane again, to the bit: then memory need not hold them all."""
+        self.gauge = gauge
+        self._arrays: Held[FloatArray] = Held(lambda array: array.nbytes, make)
         super().__init__(site, begin=begin, session=session)
         self._forget_told()
 
@@ -68,18 +78,15 @@ class Gauger(Claimant[Report]):
         self._start_anew()
         self._forget_told()
 
-    def close_pane(self, pane: int, array: FloatArray) -> tuple[Message, ...]:
+    def close_pane(self, pane: int, array: FloatArray, last: int | None = None) -> tuple[Message, ...]:
         """The pane is complete and this is the array at its end; copied. Panes are closed in order.
 
-        After a gap (the site was away) the older panes are forgotten: what is held has no holes.
+        All panes up to ``last`` have the same array. After a gap (the site was away) the older panes are forgotten:
+        what is held has no holes.
         """
         self._next_closed(pane)
-        if pane > self.closed + 1:
-            self._arrays.clear()
-        self._arrays[pane] = np.array(array, dtype=np.float64).reshape(self.gauge.size)
-        self.closed = pane
-        while len(self._arrays) > self._history:
-            del self._arrays[min(self._arrays)]
+        self._arrays.put(pane, np.array(array, dtype=np.float64).reshape(self.gauge.size), last)
+        self.closed = pane if last is None else last
         return self._go_on()
 
     def jump(self, pane: int) -> None:
@@ -102,8 +109,7 @@ class Gauger(Claimant[Report]):
                 return self._restore(message)
             case HeartbeatAnswer():
                 self.final = max(self.final, message.final)
-                for pane in [p for p in self._arrays if p < self.final]:
-                    del self._arrays[pane]
+                self._arrays.forget(self.final)
             case Leave():
                 return self._dismissed(message)
         return ()
@@ -142,10 +148,17 @@ class Gauger(Claimant[Report]):
         return np.asarray(table[0])
 
     def _oldest(self) -> int:
-        return min(self._arrays, default=self.closed + 1)
+        oldest = self._arrays.oldest
+        return self.closed + 1 if oldest is None else oldest
 
     def _holds(self, pane: int) -> bool:
         return pane in self._arrays
+
+    def _run(self, pane: int) -> int:
+        return self._arrays.run(pane)
+
+    def _forget(self, pane: int) -> None:
+        self._arrays.forget(pane)
 
     def _violation(self, pane: int) -> Report | None:
         assert self._bearing is not None  # else it would have no version

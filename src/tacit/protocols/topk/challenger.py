@@ -25,7 +25,6 @@ class Challenger(Claimant[Challenge]):
         site: int,
         table: Callable[[str], Table],
         *,
-        history: int = 10_000,
         begin: int = 0,
         session: int = 0,
         relief: int = 20,
@@ -33,7 +32,7 @@ class Challenger(Claimant[Challenge]):
         super().__init__(site, begin=begin, session=session)
         self._relief = relief
         self.lists: dict[str, Contest] = {}
-        self._tables = ScoreTables(table, begin, history)
+        self._tables = ScoreTables(table, begin)
         self._dirty = self._tables.touched  # lists of which all is to be looked at
         self._plain: dict[str, int] = {}  # lists whose violations are told plainly, at this pane
 
@@ -49,16 +48,19 @@ class Challenger(Claimant[Challenge]):
             self._dirty.add(name)
         return self.lists[name]
 
-    def close_pane(self, pane: int, changed: Sequence[Scores], updates: int = 0) -> tuple[Message, ...]:
+    def close_pane(
+        self, pane: int, changed: Sequence[Scores], updates: int = 0, last: int | None = None
+    ) -> tuple[Message, ...]:
         """The pane is complete and these scores are others now; so many rows came or went.
 
-        Panes are closed in order. After a gap (the site was away) older panes cannot be asked for any more.
+        The panes after it, up to ``last``, change nothing. Panes are closed in order. After a gap (the site was away)
+        older panes cannot be asked for any more.
         """
         self._next_closed(pane)
-        self._tables.close(pane, changed, updates)
+        self._tables.close(pane, changed, updates, last)
         for each in changed:
             self.contest(each.list)
-        self.closed = pane
+        self.closed = self._tables.closed
         return self._go_on()
 
     def receive(self, message: Message) -> tuple[Message, ...]:
@@ -114,6 +116,12 @@ class Challenger(Claimant[Challenge]):
 
     def _holds(self, pane: int) -> bool:
         return self._tables.holds(pane)
+
+    def _run(self, pane: int) -> int:
+        return self._tables.run(pane)
+
+    def _forget(self, pane: int) -> None:
+        self._tables.settle(min(pane, self.closed))
 
     def _violation(self, pane: int) -> Challenge | None:
         """Look at what the pane changed, and at all of the lists that must be looked at as a whole."""

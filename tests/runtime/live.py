@@ -222,6 +222,8 @@ class Live:
     def commit(self) -> None:
         writes, alerts = self.coordinator.take(self.now)
         self.alerts += alerts
+        sql = "INSERT OR IGNORE INTO alerts (id, watch, document) VALUES (?, ?, ?)"
+        writes += [(sql, (alert["id"], alert["watch"], json.dumps(alert))) for alert in alerts]
         self.store.commit(writes)
 
     def say(self, out: list[Addressed]) -> None:

@@ -118,8 +118,12 @@ class Members:
     @property
     def certain(self) -> int:
         """The last pane that no later row can change: idle sites have closed later ones by the time of others only."""
-        panes = (pane for site, (pane, _) in self.idle.items() if self.counts(site) and site not in self.hopeless)
+        panes = (pane for site, (pane, _) in self.idle.items() if self._matters(site))
         return min(panes, default=FOREVER)
+
+    def _matters(self, site: int) -> bool:
+        """Does it count, and will it do so?"""
+        return self.counts(site) and site not in self.hopeless and site not in self.leaving
 
     def idle_at(self, pane: int) -> tuple[int, ...]:
         """The sites that count and have closed this pane only because they are idle."""

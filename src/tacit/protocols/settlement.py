@@ -374,7 +374,7 @@ class Settlement(Tenure):
         """Are there provisional panes, and is nobody missing any more of whom the first of them needs something?"""
         if self.final >= self.settled or self._members.certain <= self.final:
             return False
-        return self._members.hopeless.issuperset((*self.stale, *self.absent))
+        return {*self.stale, *self.absent} <= self._members.hopeless | self._members.leaving
 
     def _settle_before(self, pane: int) -> None:
         """A collection of this pane has ended: panes before it that were not settled are a gap."""
@@ -400,7 +400,7 @@ class Settlement(Tenure):
             self.final = pane
         answer = self.resolver.answer(pane, state, self.roster, tuple(sorted(missing)), first)
         absences = tuple(Missing(site, *self.absence(site)) for site in answer.stale)
-        self.published.append(replace(answer, missing=absences, late=pane <= front, final=self.final >= pane))
+        self.published.append(replace(answer, missing=absences, late=pane <= front, final=self.final))
         self.settled, self.front = pane, max(self.front, pane)
         if self.backlog is not None:  # what was answered without somebody longer ago stays as it was answered
             self.final = max(self.final, self.settled - self.backlog)

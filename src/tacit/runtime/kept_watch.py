@@ -441,9 +441,10 @@ class KeptWatch:
         else:
             changed, alerts = self.teller.tell(answer, self.keys, self._there_from)
             self._writes += self.teller.writes(changed)
-        self.history.provisional.note(self.teller.replaced, answer.pane if answer.final else first - 1)
+        final = answer.pane if answer.final is None else answer.final
+        self.history.provisional.note(self.teller.replaced, final)
         self.teller.replaced.clear()
-        self.alerts += self.history.provisional.fresh(alerts, final=answer.final)
+        self.alerts += self.history.provisional.fresh(alerts, final=answer.pane <= final)
         self._writes.append(self._spans.write(answer, state))
 
     def _go_back(self, pane: int) -> None:

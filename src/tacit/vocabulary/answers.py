@@ -54,4 +54,4 @@ class Answer:
     lists: Mapping[str, Mapping[str, float]] | None = None
     missing: tuple[Missing, ...] = ()
     late: bool = False
-    final: bool = True  # will these panes never be settled once more?
+    final: int | None = None  # the last pane that will not be settled once more (None: ``pane``)

@@ -89,13 +89,24 @@ class RoundFaults:
             live.crash_site(str(dice.choice(live.names)))
 
 
-def play_by_round(live: Live, queues: Queues, dice: np.random.Generator, faults: RoundFaults) -> None:
-    """Hand over a batch of every site, let two seconds pass, and so on; at the end every site is linked."""
+def play_by_round(
+    live: Live,
+    queues: Queues,
+    dice: np.random.Generator,
+    faults: RoundFaults,
+    *,
+    between: Callable[[], object] = lambda: None,
+) -> None:
+    """Hand over a batch of every site, let two seconds pass, and so on; at the end every site is linked.
+
+    ``between`` is called after each round, before the faults.
+    """
     while any(queues.values()):
         for name, queue in queues.items():
             if queue:
                 live.batch(name, queue.pop(0))
         live.settle(4)
+        between()
         faults.strike(live, dice)
     live.link_all()
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.end_to_end.every_kind import SCHEMA, sentences, steps_table, write_rows
 from tests.end_to_end.feeding import BASE_S
-from tests.end_to_end.system import System, environment
+from tests.end_to_end.system import System, environment, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("live")]
 
@@ -31,7 +31,9 @@ idle_seconds = 600
 """
 
 
-def test_every_kind_of_watch_is_right_at_every_pane(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kill", [False, True], ids=["in peace", "killed"])
+def test_every_kind_of_watch_is_right_at_every_pane(tmp_path: Path, kill: bool) -> None:
+    """Also when everything is killed at once while the sites catch up, and started again."""
     each = STEPS // FILES
     with System(tmp_path / "live", SITES, sentences("recorded"), tables=TABLE) as system:
         for place, site in enumerate(SITES):
@@ -41,6 +43,11 @@ def test_every_kind_of_watch_is_right_at_every_pane(tmp_path: Path) -> None:
                 write_rows(system.folder / "recorded", site, f"{file:03d}", rows)
         system.run("all", "up", str(system.config))
         system.wait_for_coordinator()
+        if kill:
+            until(lambda: any(watch["pane"] for watch in system.watches().values()), story=lambda: system.log("all"))
+            system.kill("all")
+            system.run("all", "up", str(system.config))
+            system.wait_for_coordinator()
         command = [sys.executable, "-m", "tacit", "verify", str(system.config), "--until-end", "--json"]
         judged = subprocess.run(
             command, capture_output=True, text=True, timeout=500, check=False, env=environment(system.folder)

@@ -236,6 +236,7 @@ def _stale_and_true(live: Live) -> None:
         assert states[-1] == "valid"
 
 
+@pytest.mark.middle
 def test_killed_within_the_lease_the_story_is_that_of_a_replay(tmp_path: Path) -> None:
     story, live = _run(tmp_path, lease=120, seed=11, kinds=("site", "coordinator"))
     _like_the_replay(tmp_path, story, live)

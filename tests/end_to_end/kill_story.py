@@ -310,7 +310,8 @@ def tell(
     folder: Path, kills: int, seed: int, *, every_s: float = EVERY_S, say: Callable[[str], None] = lambda text: None
 ) -> Outcome:
     """The outcome of the story of a seed."""
-    with KillStory(folder, kills, seed, every_s=every_s, tell=say) as story:
+    # A folder of its own, which no argument of this process names: at the end all processes that name it are killed.
+    with KillStory(folder / "live", kills, seed, every_s=every_s, tell=say) as story:
         return story.run()
 
 

@@ -15,6 +15,7 @@ from tacit.cli import live
 from tacit.cli.doing import Doing
 from tacit.cli.up import Screen
 from tacit.runtime.site_runner import SparkHost
+from tacit.runtime.store import Store
 from tacit.vocabulary import MachineError
 from tests.runtime.light import until
 
@@ -78,6 +79,7 @@ def test_a_slip_in_a_file_of_watches_is_found_before_anything_is_loaded(
     monkeypatch.setattr(live, "load_kernels", compiled)
     text = config.read_text().replace("127.0.0.1:0", "127.0.0.1:7999")
     config.write_text(text.replace("[tables.t]", 'watches = ["watches.sql"]\n[tables.t]'))
+    Store(config.with_name("state") / "coordinator").close()  # of a start that failed over its watches
     for item, words in (("AVG(value) AS m FROM s", "there is no table named s"), ("AVG(vale) AS m FROM t", "value?")):
         config.with_name("watches.sql").write_text(f"CREATE WATCH w AS SELECT {item} TRACK m WITHIN 1")
         done = tacit(command[0], config, *command[1:])

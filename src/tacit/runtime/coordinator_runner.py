@@ -26,7 +26,7 @@ from tacit.runtime.service import Service
 from tacit.runtime.sinks.delivery import Delivery
 from tacit.runtime.sinks.making import make_sinks
 from tacit.runtime.sinks.sink import AlertDocument
-from tacit.runtime.store import STORE, Store, Write
+from tacit.runtime.store import Store, Write, has_watches
 from tacit.transport.security import ServerSecurity, TlsFiles, hashed
 from tacit.vocabulary import OptionError, SentenceError
 
@@ -155,9 +155,9 @@ def _forget_strangers(store: Store, sinks: Mapping[str, bool]) -> None:
 def check_watches(config: Config) -> None:
     """Refuse files of watches that the first start would refuse, before anybody waits for what a start needs.
 
-    Where there is a store already, the files are not read.
+    Where a store has watches already, the files are not read.
     """
-    if (config.coordinator.state / STORE).exists():
+    if has_watches(config.coordinator.state):
         return
     configured = configured_tables(config)
     expected = {name: configured.get(name, {}) for name in (*config.sites, *config.coordinator.tokens.sites)}

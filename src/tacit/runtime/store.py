@@ -12,6 +12,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -22,9 +23,9 @@ import numpy as np
 from tacit.vocabulary import OptionError
 from tacit.vocabulary.arrays import AnyArray
 
-__all__ = ["STORE", "Store", "Write", "pack", "unpack"]
+__all__ = ["Store", "Write", "has_watches", "pack", "unpack"]
 
-STORE = "coordinator.sqlite"
+_FILE = "coordinator.sqlite"
 
 FORMAT = 4
 
@@ -80,7 +81,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / STORE
+        self.path = folder / _FILE
         try:
             self._database = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")
@@ -144,6 +145,18 @@ class Store:
         """Let go of the file."""
         self._reader.close()
         self._database.close()
+
+
+def has_watches(folder: Path) -> bool:
+    """Has the store in a state folder ever had a watch? It is only looked at; one that is damaged counts as one."""
+    path = folder / _FILE
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT 1 FROM watches LIMIT 1").fetchone() is not None
+    except sqlite3.DatabaseError:
+        return True
 
 
 def pack(array: AnyArray) -> bytes:

@@ -23,6 +23,10 @@ same centre and zone. So none of those panes is outside, and both r and r' are o
 at which the coordinator came to (h, l): r is r'. A zone that takes a report of its own pane along
 (``Centres.REPORTED``) is the same case, with a zone.
 
+Panes that a site closed by the time of others alone are no such data: rows may undo them. The site then says hello; as
+messages of a stream come in order, nothing that it said before is heard after that, and the settlement forgets what it
+was told of those panes. None of them is final before a collection, from which all that is said here starts afresh.
+
 Without the second number a zone was taken by a site that had not heard that its report was taken, and that kept its
 old centre: the sum was wrong, and nobody noticed (tests/simulation/seeds.txt). Other mistakes are harmless: a site
 that takes the silence about a lost zone for consent comes to a version that the coordinator never gave it, its claims

@@ -10,11 +10,9 @@ from tacit.functions.expressions import Binary, Constant, Expression, Unary, Var
 
 __all__ = ["AVERAGES", "SUMS", "sentence_of"]
 
-_NAMES = {"log": "ln"}
-
-
 SUMS, AVERAGES = "(SUM({}) / COUNT(*))", "AVG({})"
 """Two ways to write a mean. An average skips rows without a value, so each has a count of its own to be kept."""
+_NAMES = {"log": "ln"}
 
 
 def sentence_of(stream: PeerStream, mean: str = SUMS) -> str:
@@ -28,27 +26,53 @@ def sentence_of(stream: PeerStream, mean: str = SUMS) -> str:
     CREATE WATCH flat AS SELECT (AVG(x1) - (2.0 * AVG(x0))) AS f
     """
     name = "".join(letter if letter.isalnum() else "_" for letter in stream.name)
-    value = _sql(stream.expression, mean)
+    writer = _Writer(mean)
+    value = writer.write(stream.expression)
     if stream.name == "entropy":  # the language has it as an aggregate
         value = f"ENTROPY({', '.join(f'x{k}' for k in range(stream.vectors.shape[2]))})"
+    items = ", ".join([*writer.items, f"{value} AS f"])
     window = "WINDOW LAST 1 ROWS EVERY 1 SECOND"
-    return f"CREATE WATCH {name} AS SELECT {value} AS f FROM rounds {window} TRACK f WITHIN {stream.within!r}"
+    return f"CREATE WATCH {name} AS SELECT {items} FROM rounds {window} TRACK f WITHIN {stream.within!r}"
 
 
-def _sql(tree: Expression, mean: str) -> str:
-    match tree:
-        case Variable(index):
-            return mean.format(f"x{index}")
-        case Constant(value):
-            return repr(value) if value >= 0 else f"(- {-value!r})"
-        case Unary("neg", operand):
-            return f"(- {_sql(operand, mean)})"
-        case Unary("unit", operand):  # what the language cannot be told: the value is between -1 and 1
-            return _sql(operand, mean)
-        case Unary(operator, operand):
-            return f"{_NAMES.get(operator, operator)}({_sql(operand, mean)})"
-        case Binary("pow", left, right):
-            return f"power({_sql(left, mean)}, {_sql(right, mean)})"
-        case Binary(operator, left, right):
-            return f"({_sql(left, mean)} {operator} {_sql(right, mean)})"
-    raise TypeError(f"no sentence for {tree!r}")
+class _Writer:
+    """Writes a tree; the cells of a network, which many others use, are items of SELECT with names of their own."""
+
+    def __init__(self, mean: str) -> None:
+        self.mean = mean
+        self.items: list[str] = []
+        self._cells: dict[int, str] = {}
+
+    def write(self, tree: Expression) -> str:
+        """The text of a tree."""
+        match tree:
+            case Variable(index):
+                return self.mean.format(f"x{index}")
+            case Constant(value):
+                return repr(value) if value >= 0 else f"(- {-value!r})"
+            case Unary("tanh", operand):
+                if id(tree) not in self._cells:
+                    text = f"tanh({self.write(operand)})"
+                    self._cells[id(tree)] = f"cell{len(self._cells)}"
+                    self.items.append(f"{text} AS {self._cells[id(tree)]}")
+                return self._cells[id(tree)]
+            case Unary("neg", operand):
+                return f"(- {self.write(operand)})"
+            case Unary("unit", operand):  # what the language cannot be told: the value is between -1 and 1
+                return self.write(operand)
+            case Unary(operator, operand):
+                return f"{_NAMES.get(operator, operator)}({self.write(operand)})"
+            case Binary("pow", left, right):
+                return f"power({self.write(left)}, {self.write(right)})"
+            case Binary("+"):
+                return f"({' + '.join(self.write(part) for part in _terms(tree))})"
+            case Binary(operator, left, right):
+                return f"({self.write(left)} {operator} {self.write(right)})"
+        raise TypeError(f"no sentence for {tree!r}")
+
+
+def _terms(tree: Expression) -> list[Expression]:
+    """The terms of a chain of sums, which needs no brackets."""
+    if isinstance(tree, Binary) and tree.operator == "+":
+        return [*_terms(tree.left), tree.right]
+    return [tree]

@@ -245,3 +245,42 @@ def test_a_gap_is_published_where_a_site_has_lost_its_past(tmp_path: Path) -> No
     for gap in document["gaps"]:
         assert all(states[pane] == "unknown" for pane in range(gap["first"], gap["last"] + 1))
         assert gap["reason"] == "south cannot answer for these panes any more"
+
+
+CHANGES = {
+    "threshold": "ALTER WATCH w SET THRESHOLD 120",
+    "groups": "ALTER WATCH w SET THRESHOLD 7",
+    "ranking": "PAUSE WATCH w; RESUME WATCH w",
+    "having": "PAUSE WATCH w; RESUME WATCH w",
+}
+
+
+@pytest.mark.parametrize("how", ["alter", "coordinator", "sites"])
+@pytest.mark.parametrize("kind", SENTENCES)
+def test_a_change_or_a_restart_on_a_quiet_stream_is_answered_at_once(tmp_path: Path, kind: str, how: str) -> None:
+    """On an event clock the next pane may never come: the last one is answered anew."""
+    story = Story(tmp_path, kind)
+    live = story.live
+    for name in live.names:
+        story.feed(name, 120)
+    live.settle()
+    before = story.document
+    if how == "alter":
+        live.ask(CHANGES[kind])
+    elif how == "coordinator":
+        live.crash_coordinator()
+    else:
+        for name in live.names:
+            live.crash_site(name)
+    live.settle(10)
+    after = story.document
+    assert (after["state"], after["pane"]) == (before["state"], before["pane"])
+    assert (after["gaps"], after["late"], after["missing"]) == ([], None, [])
+    messages = after["cost"]["messages"]["by_kind"]
+    live.settle(20)
+    assert story.document["cost"]["messages"]["by_kind"] == messages, "all has been said"
+    for name in live.names:
+        story.feed(name, 130)
+    live.settle()
+    assert (story.document["state"], story.document["gaps"]) == ("valid", [])
+    assert set(story.states().values()) <= {"valid", "filling"}

@@ -100,6 +100,16 @@ class Tenure:
             if self.resolver.forgetful or not self.resolver.versions[members].all():  # or nobody holds a zone yet
                 self._recollect = True
 
+    def collect_again(self) -> None:
+        """After ``resume``: where all must be asked anew, ask of the last settled pane, which all sites still hold.
+
+        The next pane may be long in coming, and until then there would be no answer.
+        """
+        if self._members.leaving:  # who has left counts up to the last settled pane
+            return
+        if self._recollect and self.roster and self.final == self.settled == self.front:
+            self.settled = self.final = self.front = self.settled - 1
+
     def succeed(self, estate: Estate, now: float) -> None:
         """Take over from a settlement whose zones are of no use any more (the watch was altered, or paused).
 

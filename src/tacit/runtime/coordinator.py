@@ -374,7 +374,12 @@ class Coordinator:
         self, what: str, old: KeptWatch, plan: WatchPlan, status: str, now: float
     ) -> tuple[dict[str, Any], list[Addressed]]:
         """The watch goes on under a new number: other zones, the same windows at the sites."""
-        begin = old.begin if old.settlement is None else old.settlement.final + 1
+        begin, settlement = old.begin, old.settlement
+        if settlement is not None:
+            # The last pane is answered anew: on a stream that is quiet the next one may be long in coming.
+            answered = settlement.roster and old.begin is not None and settlement.final >= old.begin
+            begin = settlement.final + (0 if answered and settlement.final == settlement.front else 1)
+            old.history.newest = max(old.history.newest, settlement.final) if begin > settlement.final else begin - 1
         watch = KeptWatch(
             self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,
             lineage=old.lineage, status=status, measure=old.measure, begin=begin, said=dict(old.last_said),
@@ -385,6 +390,7 @@ class Coordinator:
         watch.counts = dict(old.counts)
         if watch.settlement is not None:
             watch.settlement.expect(max(1, len(self.waited_for(watch))))
+            watch.settlement.skips = what == "resume"
         return {"statement": what, "watch": plan.name, "done": True}, [*self._end(old), *self._install(watch)]
 
     def _install(self, watch: KeptWatch) -> list[Addressed]:

@@ -133,6 +133,7 @@ def resume(settlement: Settlement, row: Mapping[str, Any], books: StoredBooks, n
         policy.clock[0] = row["clock"]
     roster, sessions, left = json.loads(row["roster"]), _by_site(row["sessions"]), _by_site(row["gone"])
     settlement.resume(row["settled"], roster, sessions, left, now, final=row["final"], front=row["front"])
+    settlement.collect_again()
     if isinstance(resolver, Balancer) and row["zones"] is not None and roster:
         _resume_zones(resolver, unpack(row["zones"]))
         resolver.spread.squares = None if row["spread"] is None else unpack(row["spread"])

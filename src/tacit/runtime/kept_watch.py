@@ -487,5 +487,5 @@ class KeptWatch:
         resume(settlement, row, books, now)
         self.history.newest = settlement.settled
         if settlement.roster:
-            pane = settlement.settled
+            pane = row["settled"]
             self.answered = settlement.resolver.answer(pane, State.VALID, settlement.roster, (), pane)

@@ -188,6 +188,7 @@ class Stage(ABC):
         self.settlement.resume(
             old.settled, old.standing, old.sessions, old.left, self.network.now, final=old.final, front=old.front
         )
+        self.settlement.collect_again()
 
     def _start(self, stay: Stay) -> None:
         """The site joins, or joins again: it holds what it closes from now on."""

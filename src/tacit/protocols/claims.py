@@ -48,6 +48,7 @@ class Claimant(ABC, Generic[Said]):
     def __init__(self, site: int, *, begin: int, session: int) -> None:
         self.site, self.session = site, session
         self.closed = self.final = begin - 1  # final: settled for good, so what is older may be forgotten
+        self.idle_panes = 0  # so many of the newest closed panes are provisional: its table was idle
         self._reports = 0
         self._start_anew()
 
@@ -84,7 +85,7 @@ class Claimant(ABC, Generic[Said]):
         """Said every so often: what is claimed, and again whatever may have been lost."""
         if self.leaving:
             return () if self.left else self.leave()
-        beat = Heartbeat(self.site, self._reports, self.closed, self.silent, self.version)
+        beat = Heartbeat(self.site, self._reports, self.closed, self.silent, self.version, self.idle_panes)
         if self.version == 0:
             return (self.hello(), beat)
         if self._blocked is not None:

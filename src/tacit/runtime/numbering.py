@@ -55,6 +55,11 @@ class Numbering:
         self._shared = shared
         return new
 
+    @property
+    def told(self) -> IntArray:
+        """The local numbers of the groups whose numbers are known, in the order of those."""
+        return self._local
+
     def forget(self) -> None:
         """The link is new: the coordinator will say all numbers again."""
         self._shared = np.empty(0, dtype=np.int64)

@@ -6,7 +6,7 @@ No clock is read here: now is an argument.
 
 A wrong time must not run away with the clock, for time that has passed does not come back. Where time is now ("wall"),
 rows ahead of now do not move it beyond now; they wait in their panes. Where it is not ("event"), rows are all there is
-to go by; but what other sites say is not followed beyond now, and is forgotten with the process.
+to go by; what an idle table borrows of the time of other sites is given back when rows come (site_agent.py).
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class TableClock:
         self.delay_us, self.mode, self.idle_us = delay_us, mode, idle_us
         self.max_time: int | None = None
         self._reached: int | None = None
-        self._followed: int | None = None  # how far other sites have led it
         self._blob = b""
         self._saved = b""
 
@@ -53,22 +52,30 @@ class TableClock:
         if max_time is not None:
             self.max_time = max_time if self.max_time is None else max(self.max_time, max_time)
 
-    def watermark(self, now_us: int, idle_since_us: int | None = None, elsewhere_us: int | None = None) -> int | None:
-        """Rows before this are not waited for; None: nothing is known yet. ``elsewhere_us``: the furthest site."""
+    def watermark(self, now_us: int, idle_since_us: int | None = None) -> int | None:
+        """Rows before this are not waited for; None: nothing is known yet."""
         candidates = [self._reached]
         if self.max_time is not None:
             newest = min(self.max_time, now_us) if self.mode == "wall" else self.max_time
             candidates.append(newest - self.delay_us)
-        if idle_since_us is not None and now_us - idle_since_us >= self.idle_us:
-            if self.mode == "wall":
-                candidates.append(now_us - self.delay_us)
-            elif elsewhere_us is not None:
-                followed = min(elsewhere_us, now_us)
-                self._followed = followed if self._followed is None else max(self._followed, followed)
+        if self.mode == "wall" and self.is_idle(now_us, idle_since_us):
+            candidates.append(now_us - self.delay_us)
         self._reached = max((each for each in candidates if each is not None), default=None)
-        if self._followed is None or self._reached is None:
-            return self._reached if self._followed is None else self._followed
-        return max(self._reached, self._followed)
+        return self._reached
+
+    def is_idle(self, now_us: int, idle_since_us: int | None) -> bool:
+        """Has there been no row for so long that time passes without rows?"""
+        return idle_since_us is not None and now_us - idle_since_us >= self.idle_us
+
+    def borrowed(self, now_us: int, idle_since_us: int | None, elsewhere_us: int | None) -> int | None:
+        """How far the time of other sites leads an idle table with an event clock; None: not beyond its own.
+
+        What is closed by it is provisional: rows that come later are not late for it.
+        """
+        if self.mode == "wall" or elsewhere_us is None or not self.is_idle(now_us, idle_since_us):
+            return None
+        led = min(elsewhere_us, now_us)
+        return led if self._reached is None or led > self._reached else None
 
     def is_ahead(self, time_us: int, now_us: int) -> bool:
         """Has a row a time that is not to be believed? Only where time is now."""

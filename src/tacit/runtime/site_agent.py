@@ -261,6 +261,7 @@ class SiteAgent:
                 if self.store.has_batch(table_name, checkpoint, number):
                     return
                 self._book.forget_data()
+                self._give_back(table)
                 works = [begin(table, data, self.wall_us()) for data in self._book.of(table_name)]
                 measured = {work.data.key for work in works if self._book.is_measured(work.data)}
                 table.busy = True
@@ -270,6 +271,19 @@ class SiteAgent:
                     self._add(table, works, batch, (table_name, checkpoint, number))
             finally:
                 table.busy = False
+
+    def _give_back(self, table: SiteTable) -> None:
+        """Rows came: what was closed while the table was idle is taken back, for it rests on fewer rows."""
+        table.idle_since_us = None
+        told = self._book.give_back(table.name)
+        if not told:
+            return
+        self.store.next_session()
+        for number, keys in told.items():
+            watch = self.watches[number]
+            self._start(watch)
+            if watch.machine is not None and keys:
+                self._speech.learn(watch, Numbers(0, tuple(keys)))
 
     def _put(self, works: Sequence[Work]) -> None:
         for work in works:
@@ -313,27 +327,32 @@ class SiteAgent:
             compute_history(table, works)
             with self._lock:
                 self._put(works)
+                self._save(table, None)
                 self._flush()
 
     def _close(self, table: SiteTable, place: tuple[str, str, int] | None, now_us: int | None = None) -> bool:
         """Close what the clock allows, save it, and let the watches look at it."""
         now_us = self.wall_us() if now_us is None else now_us
-        reached = table.clock.watermark(now_us, table.idle_since_us, table.elsewhere_us)
+        own = table.clock.watermark(now_us, table.idle_since_us)
+        borrowed = table.clock.borrowed(now_us, table.idle_since_us, table.elsewhere_us)
         here = self._book.of(table.name)
         moved: set[str] = set()
-        for data in here if reached is not None else ():
-            assert reached is not None
+        for data in here if own is not None or borrowed is not None else ():
             if data.waiting:
                 # One that came while this batch was computed begins with the next; history is read outside of the lock.
                 if table.busy or wants_history(table, data):
                     continue
                 begin(table, data, self.wall_us()).add()
             before = data.keeper.closed
-            until = reached
-            if table.clock.mode == "event":
-                until, data.held = paced(data, self._book.machines(data), reached, table.elsewhere_us)
-            for first, last in data.runs(data.keeper.close_through(until)):
-                data.close(first, last)
+            if own is not None and not data.borrowed:
+                self._close_until(table, data, own)
+            if borrowed is not None and not data.held:
+                if not data.borrowed:  # it goes on in memory only, from what is stored
+                    moved |= {data.key} if data.keeper.closed != before else set()
+                    self._save(table, place)
+                    place, before = None, data.keeper.closed
+                    data.borrowed, data.own_closed = True, data.keeper.closed
+                self._close_until(table, data, borrowed)
             if data.keeper.closed != before:  # also where there was no row yet, and so no pane of its own to close
                 moved.add(data.key)
             self._book.settle(data)
@@ -341,7 +360,25 @@ class SiteAgent:
                 self._book.make_room(data, table.keep_bytes)
         if not moved and place is None:
             return False
+        self._save(table, place)
+        for watch in list(self.watches.values()):
+            if watch.machine is not None and any(data.key in moved for data in watch.kept):
+                self._catch_up(watch)
+        for data in here:
+            self._drop_groups(data)
+        return True
+
+    def _close_until(self, table: SiteTable, data: WatchData, reached_us: int) -> None:
+        until = reached_us
+        if table.clock.mode == "event":
+            until, data.held = paced(data, self._book.machines(data), reached_us, table.elsewhere_us)
+        for first, last in data.runs(data.keeper.close_through(until)):
+            data.close(first, last)
+
+    def _save(self, table: SiteTable, place: tuple[str, str, int] | None) -> None:
+        """Save what changed, but nothing that rests on borrowed time."""
         number = self.store.last_batch(table.name) if place is None else place[2]
+        here = [data for data in self._book.of(table.name) if not data.borrowed]
         for data in here:
             data.batch = number
         changes = {data.scope: data.changes() for data in here}
@@ -351,16 +388,10 @@ class SiteAgent:
         table.clock.saved()
         for data in here:
             data.saved()
-        for watch in list(self.watches.values()):
-            if watch.machine is not None and any(data.key in moved for data in watch.kept):
-                self._catch_up(watch)
-        for data in here:
-            self._drop_groups(data)
-        return True
 
     def _drop_groups(self, data: WatchData) -> None:
         """Objects of rankings that nobody has rows of any more go; to the machines it is as if the site had started."""
-        if data.drop_groups():
+        if not data.borrowed and data.drop_groups():
             for watch in [each for each in self.watches.values() if each.data is data and each.machine is not None]:
                 self._start(watch)
 
@@ -383,7 +414,7 @@ class SiteAgent:
             for name, table in self.tables.items():
                 self._close_held(table)
                 if table.busy or not idle.get(name, False):
-                    table.idle_since_us = None
+                    table.idle_since_us = None  # what was borrowed meanwhile is given back when rows come
                     continue
                 if table.idle_since_us is None:
                     table.idle_since_us = now

@@ -203,6 +203,23 @@ class Book:
         self.store.forget((), [scope_of(data_key(plan))])
         return data_of(plan)
 
+    def give_back(self, table: str) -> dict[int, list[str]]:
+        """Rows came to a table that had borrowed time: its windows are what is stored again.
+
+        The watches on them must begin anew, as after a start; with each go the keys of groups that have numbers.
+        """
+        told: dict[int, list[str]] = {}
+        for data in [each for each in self.of(table) if each.borrowed]:
+            saved = self.store.pieces(data.scope)
+            stored = data_of(data.asked, saved) if saved else data_of(data.asked)
+            stored.bases = data.bases
+            if isinstance(data, SketchData) and isinstance(stored, SketchData):
+                data.rejoin(stored)
+            self.data[data.key] = stored
+            for watch in [each for each in self.watches.values() if data in each.kept]:
+                told.setdefault(watch.number, []).extend(watch.go_back(data, stored))
+        return told
+
     def forget_all_but(self, numbers: Iterable[int]) -> None:
         """Only these watches are left."""
         keep = set(numbers)

@@ -49,6 +49,11 @@ class SiteStore:
         self.session = max(int(self._meta("session") or 0) + 1, int(time.time()))
         self._put({"format": FORMAT, "instance": self.instance, "session": str(self.session)})
 
+    def next_session(self) -> None:
+        """A watch goes back to what is stored, as after a start."""
+        self.session += 1
+        self._put({"session": str(self.session)})
+
     @property
     def serves(self) -> str | None:
         """The life of the coordinator whose watches these are."""

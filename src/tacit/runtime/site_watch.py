@@ -14,6 +14,7 @@ from tacit.language.shape import Shape, shape_of, zone_kind
 from tacit.protocols.frequent.lookout import Lookout
 from tacit.protocols.gauges.gauger import Gauger
 from tacit.protocols.gauges.making import gauge_of
+from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Message
 from tacit.protocols.past import EVERY
 from tacit.protocols.rounds import Nominator
@@ -86,6 +87,36 @@ class SiteWatch:
     def first(self) -> int | None:
         """The pane of the first row."""
         return min((panes.first for panes in self.panes if panes.first is not None), default=None)
+
+    @property
+    def idle_panes(self) -> int:
+        """How many of the newest closed panes were closed by the time of other sites only."""
+        closed = self.closed
+        if closed is None or not any(data.borrowed for data in self.kept):
+            return 0
+        own = [self._own_closed(data) for data in self.kept]
+        before = NEVER if self.install.begin is None else self.install.begin - 1
+        return closed - min(before if each is None else min(each, closed) for each in own)
+
+    def _own_closed(self, data: WatchData) -> int | None:
+        """The last pane that rows of this site have closed."""
+        if not data.borrowed:
+            return data.panes_for(self.number).closed
+        if data.own_closed is None or not isinstance(data, SketchData):
+            return data.own_closed
+        return data.view(self.number).pane(data.own_closed)
+
+    def go_back(self, before: WatchData, after: WatchData) -> list[str]:
+        """Its data is what is stored again. The keys of groups whose numbers were told on this link, in that order."""
+        told = [] if self.numbering is None else [before.keeper.keys[each] for each in self.numbering.told]
+        if self.data is before:
+            self.data = after
+        self.sides = tuple(after if side is before else side for side in self.sides)
+        self.waiting.clear()
+        self.asked.clear()
+        if self.machine is not None:
+            self.settled = self.machine.final
+        return told
 
     def counts(self) -> Counts:
         """What was counted since the watch came, of both sides together."""
@@ -251,6 +282,7 @@ class SiteWatch:
         out: list[Message] = []
         if machine is None or keeper.closed is None:
             return out
+        machine.idle_panes = self.idle_panes
         begin, oldest = keeper.begin, keeper.oldest
         if isinstance(machine, Challenger | Nominator):
             return self._catch_up_scores(machine)

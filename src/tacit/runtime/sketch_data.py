@@ -163,6 +163,11 @@ class SketchData(WatchData):
             joined.candidates, joined.tended = view.candidates, view.tended
         other.bases.update(self.bases)
 
+    def rejoin(self, other: SketchData) -> None:
+        """Those who read this read another one, as after a start."""
+        for number, view in self._views.items():
+            other.join(number, view.plan)
+
     def join(self, number: int, plan: WatchPlan, was: int | None = None) -> View:
         """A watch comes to read: it gets a station that has all it needs, or a new one.
 

@@ -81,6 +81,7 @@ class WatchData:
     def __init__(
         self, plan: WatchPlan, saved: dict[str, bytes] | None = None, *, kept: WatchPlan | None = None
     ) -> None:
+        self.asked = plan
         self.kept = plan if kept is None else kept
         self.plan, self.key = self.kept, data_key(plan)  # the plan of what is kept, which rows are summed by
         plan = self.kept
@@ -92,6 +93,8 @@ class WatchData:
         self.waiting = True  # for its first batch, before which it is decided where its data begins
         self.handed = False  # its first batch is being computed
         self.held = bool(saved)  # panes are held back (pacing.py), or were before a restart
+        self.borrowed = False  # panes after ``own_closed`` were closed by the time of other sites, and are not saved
+        self.own_closed: int | None = None
         self.there: list[tuple[int, int]] = []  # groups, and the first pane that was closed with rows of it
         self._is_there: BoolArray = np.zeros(0, dtype=np.bool_)  # by group
         self._there_saved = self._there_handed = 0

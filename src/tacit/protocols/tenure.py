@@ -51,6 +51,7 @@ class Tenure:
         self.phase = Phase.GATHERING
         self.settled = self.final = self.front = begin - 1  # front: the last pane that was ever settled
         self._began = now
+        self._first = begin
         self.skips = False  # panes before the first collection are nobody's: the watch was paused
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
@@ -105,7 +106,7 @@ class Tenure:
 
         The next pane may be long in coming, and until then there would be no answer.
         """
-        if self._members.leaving:  # who has left counts up to the last settled pane
+        if self._members.leaving or self.settled < self._first:  # who has left counts up to the last settled pane
             return
         if self._recollect and self.roster and self.final == self.settled == self.front:
             self.settled = self.final = self.front = self.settled - 1

@@ -74,6 +74,20 @@ def test_only_whole_files_of_the_format_are_read(tmp_path: Path) -> None:
     assert [t for _, t, *_ in _read(tmp_path, options={"pathGlobFilter": "*.dat"})] == [3_000_000]
 
 
+def test_every_site_has_its_own_rows_of_every_table(tmp_path: Path) -> None:
+    lines = ['source = "files"\nformat = "parquet"\ntime = "ts"']
+    text = "".join(f'[tables.{name}]\n{lines[0]}\npath = "{name}/{{site}}"\n' for name in ("one", "two"))
+    (tmp_path / "tacit.toml").write_text(text + "".join(f"[sites.{site}]\n" for site in SITES))
+    for place, name in enumerate(("one", "two")):
+        for site in SITES:
+            (tmp_path / name / site).mkdir(parents=True)
+            pq.write_table(pa.table({"ts": [float(place)]}), tmp_path / name / site / "a.parquet")
+    rows = read_sources(load_config(tmp_path / "tacit.toml"), ["one", "two"])
+    for place, name in enumerate(("one", "two")):
+        query = f"SELECT __site, __t FROM {rows.relation(name)} ORDER BY __site"
+        assert rows.database.execute(query).fetchall() == [(site, place * SECOND) for site in SITES]
+
+
 def test_other_sources_are_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "tacit.toml").write_text('[tables.readings]\nsource = "rate"\n[sites.north]\n')
     with pytest.raises(OptionError, match="is of source rate: the judge reads files only"):

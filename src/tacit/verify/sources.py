@@ -41,7 +41,7 @@ def read_sources(config: Config, tables: Iterable[str]) -> Rows:
                     f"the table {name} of site {site} is of source {table.source}: the judge reads files only"
                 )
             sources.setdefault(name, []).append(Source(site, table.watermark_us, table.clock))
-            part = f"part_{len(sources)}_{len(sources[name])}"
+            part = f"part_{sum(map(len, sources.values()))}"
             if _read(database, part, site, table):
                 parts.setdefault(name, []).append(part)
     for number, name in enumerate(sources):

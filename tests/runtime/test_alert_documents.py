@@ -75,6 +75,23 @@ def test_the_comparison_is_known_after_a_crash(tmp_path: Path, crashes: bool) ->
     assert told == [("met", "n > 14"), ("not met", "m > 8")]
 
 
+@pytest.mark.parametrize(("goal", "none"), [("SUM(x) AS m", None), ("AVG(x) AS m", None), ("COUNT(*) AS m", 0.0)])
+def test_a_condition_over_no_rows_has_no_value(tmp_path: Path, goal: str, none: float | None) -> None:
+    """Rows whose sum is 0 are rows; once the window is empty a sum has no value, and a count is 0."""
+    sentence = f"CREATE WATCH w AS SELECT {goal} FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND ALERT WHEN m > 0"
+    live = run(tmp_path, sentence, [(second, "a", 9) for second in range(10) for _ in range(2)], 30)
+    assert [(each["side"], each["value"]) for each in live.alerts][-1] == ("below", none)
+    (shown,) = live.ask("SHOW WATCH w")
+    assert shown["watch"]["answer"] == [{"value": none, "side": "below", "met": False}]
+
+
+def test_a_sum_of_rows_that_is_0_is_told_as_0(tmp_path: Path) -> None:
+    sentence = "CREATE WATCH w AS SELECT SUM(x) AS m FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND ALERT WHEN m > 3"
+    rows = [(second, "a", 9 if second < 10 else 0) for second in range(40) for _ in range(2)]
+    live = run(tmp_path, sentence, rows, 30)
+    assert [(each["side"], each["value"]) for each in live.alerts][-1] == ("below", 0.0)
+
+
 def test_groups_that_read_alike_are_told_apart(tmp_path: Path) -> None:
     sentence = (
         "CREATE WATCH w AS SELECT k, SUM(x) AS s FROM d WINDOW LAST 5 SECONDS EVERY 1 SECOND GROUP BY k"
@@ -124,6 +141,6 @@ def test_an_alert_without_a_site_says_which_one_and_since_when(tmp_path: Path) -
     (alert,) = live.alerts
     assert (alert["state"], alert["side"], alert["late"]) == ("stale", "above", False)
     (missing,) = alert["missing"]
-    assert (missing["site"], missing["reason"]) == ("south", "silent")
+    assert (missing["site"], missing["reason"]) == ("south", "nothing was heard of it")
     since = datetime.fromisoformat(missing["since"]).timestamp()  # the calendar of the test stands still at 0
     assert gone - live.now - 1 <= since < -10

@@ -99,6 +99,8 @@ class Monitor:
             width = max(convex_size(self.centred.parts_most, dimension), convex_size(NORMED + 2, dimension))
         if zone == FITTED:
             width = convex_size(FACES_MOST, dimension)
+        # Is an estimate what all sites said as of one pane? Of centres that move one by one it is not.
+        self.is_collected = zone not in (CENTRED, FITTED)
         kind = "auto" if zone == FITTED else zone
         self._rows = ZoneRows(kind, {} if zone in ("ball", CENTRED) else makers, self.scale, width)
         self._builder.convex_width = self._rows.width

@@ -24,6 +24,7 @@ from tacit.functions.expressions import Constant, Expression, Variable
 from tacit.functions.forms import degree, opaques, substitute, variables
 from tacit.functions.goals import Frequent, Goal, InnerProduct, Quantile, SelfJoin, SketchGoal, Top, Track, map_goal
 from tacit.functions.monitor import CENTRED, CENTRED_MOST, FITTED, Monitor
+from tacit.functions.no_rows import NOTHING
 from tacit.functions.statistics import Moment, shifted
 from tacit.language.explain import form_of
 from tacit.language.plan import ByMember, WatchPlan
@@ -67,6 +68,7 @@ class VectorForm:
     weights: tuple[int, ...] | None  # None: sums, every site has weight 1
     simplex: tuple[int, ...] | None
     nonnegative: tuple[bool, ...]
+    counts: tuple[bool, ...]
     moments: tuple[Moment, ...]
 
     @property
@@ -94,6 +96,7 @@ class Shape:
         """The monitored sums (G, d') in their units, and weights (G,) where they vary, from sums (G, d + 1)."""
         inner = sums[:, list(self.form.kept)] / self.scale
         if self.form.weights is None:
+            inner[sums[:, -1] == 0.0] = NOTHING
             return inner, None
         weights = sums[:, list(self.form.weights)].sum(axis=1) if self.form.weights else sums[:, -1].copy()
         return inner, np.asarray(weights)
@@ -206,6 +209,7 @@ def vector_form(plan: WatchPlan, *, merged: Mapping[int, int] | None = None, for
         weights=None if weights is None else tuple(weights),
         simplex=simplex,
         nonnegative=tuple(plan.statistics[j].nonnegative for j in kept),
+        counts=tuple(plan.statistics[j].count for j in kept),
         moments=_moments(plan, merged, where),
     )
 

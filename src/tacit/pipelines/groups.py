@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 
 from tacit.language.plan import ByKey, ByMember
 from tacit.vocabulary.errors import SentenceError
+from tacit.vocabulary.keys import group_label
 
 __all__ = [
     "GROUP",
@@ -84,7 +85,7 @@ def find_groups(counting: DataFrame, grouping: ByKey | ByMember) -> Groups:
     texts = [_text(typed, name).alias(name) for name in names]
     found = typed.orderBy(*names).select(_joined(typed, grouping).alias("text"), *texts).toArrow()
     parts = zip(*(found.column(name).to_pylist() for name in names), strict=True)
-    named = [", ".join("NULL" if part is None else part for part in key) for key in parts]
+    named = [group_label(key) for key in parts]
     unique = dict(zip(found.column("text").to_pylist(), named, strict=True))
     return Groups(tuple(unique), tuple(unique.values()))
 

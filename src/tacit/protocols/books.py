@@ -12,13 +12,14 @@ weights.
 Convexity: the sum of all D_i plus the collected state is the global vector, whenever the slacks sum to 0.
 
 With ``template`` (GROUP BY EACH) group 0 stands for every group that has no number yet: a new group begins as a copy of
-it, and in what a site says of all its groups those that are left out are like it. Without, they are 0.
+it, and in what a site says of all its groups those that are left out are like it. Without, they are those of no rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tacit.functions.no_rows import NOTHING
 from tacit.protocols.messages import Rows
 from tacit.vocabulary import BoolArray, FloatArray, IntArray, ProtocolError
 
@@ -58,7 +59,7 @@ class Books:
         self, sites: int, groups: int, dimension: int, *, weighted: bool = False, template: bool = False
     ) -> None:
         self.weighted, self.template = weighted, template
-        self.collected: FloatArray = np.zeros((sites, groups, dimension))
+        self.collected: FloatArray = np.full((sites, groups, dimension), NOTHING)
         self.weights: FloatArray = np.zeros((sites, groups)) if weighted else np.ones((sites, groups))
         self.slack: FloatArray = np.zeros((sites, groups, dimension))
         self.roster: BoolArray = np.ones(sites, dtype=np.bool_)
@@ -113,7 +114,7 @@ class Books:
         """Remember these rows as all that the site holds: what it left out is 0, or like group 0."""
         if self.template and (not len(rows.groups) or rows.groups[0] != 0):
             raise ProtocolError(f"site {site} left out the group that stands for all others")
-        self.collected[site] = rows.sums[0] if self.template else 0.0
+        self.collected[site] = rows.sums[0] if self.template else NOTHING
         self.slack[site] = 0.0
         if self.weighted:
             self.weights[site] = rows.weights[0] if self.template else 0.0
@@ -129,7 +130,7 @@ class Books:
                 np.repeat(table[:, :1], more, axis=1) for table in (self.collected, self.slack, self.weights)
             )
         else:
-            collected, slack = np.zeros((2, sites, more, dimension))
+            collected, slack = np.full((sites, more, dimension), NOTHING), np.zeros((sites, more, dimension))
             weights = np.zeros((sites, more)) if self.weighted else np.ones((sites, more))
         self.collected = np.concatenate([self.collected, collected], axis=1)
         self.slack = np.concatenate([self.slack, slack], axis=1)
@@ -146,7 +147,7 @@ class Books:
         more = sites - len(self.roster)
         if more <= 0:
             return
-        self.collected = np.concatenate([self.collected, np.zeros((more, *self.collected.shape[1:]))])
+        self.collected = np.concatenate([self.collected, np.full((more, *self.collected.shape[1:]), NOTHING)])
         fresh = np.zeros if self.weighted else np.ones
         self.weights = np.concatenate([self.weights, fresh((more, self.weights.shape[1]))])
         self.slack = np.concatenate([self.slack, np.zeros((more, *self.slack.shape[1:]))])

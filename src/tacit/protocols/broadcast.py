@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
+from tacit.functions.no_rows import NOTHING
 from tacit.protocols.books import Books
 from tacit.protocols.messages import Broadcast, Fit, Message, Reply, Request, Rows, Snapshot
 from tacit.protocols.resolver import VectorResolver
@@ -63,7 +64,7 @@ class Cascade(VectorResolver):
         if self.books.template:
             self.zones = self.monitor.grown_alike(self.zones, groups)
         else:
-            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else NOTHING)
         return ()
 
     def abandon(self) -> bool:

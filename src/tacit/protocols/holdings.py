@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
+from tacit.functions.no_rows import NOTHING
 from tacit.protocols.books import Books
 from tacit.protocols.held import Held
 from tacit.protocols.messages import Rows
@@ -26,7 +27,7 @@ class Holdings:
         self, monitor: Monitor, groups: int, *, weighted: bool, template: bool, panes: int | None = None
     ) -> None:
         self.monitor, self.weighted, self.template = monitor, weighted, template
-        self._nowhere = np.nan if weighted else 0.0  # the estimate of a group that nobody holds anything of
+        self._nowhere = np.nan if weighted else NOTHING  # the estimate of a group that nobody holds anything of
         self._vectors: Held[tuple[FloatArray, FloatArray]] = Held(_nbytes, panes=panes)
         self._groups = np.arange(groups)
         self._named: BoolArray = self._groups == 0
@@ -69,7 +70,7 @@ class Holdings:
         """The sums and weights of a pane that is held; groups that came later were 0, or like group 0."""
         sums, weights = self._vectors[pane]
         if (more := len(self._groups) - len(sums)) > 0:
-            rows = np.repeat(sums[:1], more, axis=0) if self.template else np.zeros((more, sums.shape[1]))
+            rows = np.repeat(sums[:1], more, axis=0) if self.template else np.full((more, sums.shape[1]), NOTHING)
             sums = np.concatenate([sums, rows])
             if self.weighted:
                 weights = np.append(weights, np.repeat(weights[:1], more) if self.template else np.zeros(more))
@@ -106,9 +107,10 @@ class Holdings:
     def _padded(self, rows: Rows) -> Rows:
         """The rows as tables of all groups; those that are not named are 0, or like group 0."""
         count = len(self._groups)
-        sums, weights = np.zeros((count, self.monitor.dimension)), np.zeros(count) if self.weighted else _NO_WEIGHTS
+        sums = np.full((count, self.monitor.dimension), NOTHING)
+        weights = np.zeros(count) if self.weighted else _NO_WEIGHTS
         if len(rows.groups):
-            sums[:] = rows.sums[0] if self.template else 0.0
+            sums[:] = rows.sums[0] if self.template else NOTHING
             sums[rows.groups] = rows.sums
             if self.weighted:
                 weights[:] = rows.weights[0] if self.template else 0.0

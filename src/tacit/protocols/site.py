@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.functions.monitor import Monitor
+from tacit.functions.no_rows import has_no_rows
 from tacit.protocols.books import estimate_of
 from tacit.protocols.claims import Claimant
 from tacit.protocols.holdings import Holdings
@@ -206,8 +207,9 @@ class Site(Holdings, Claimant[Report]):
             groups = np.flatnonzero((self._groups == 0) | self._differs(request.pane))
         elif len(groups) == 0:
             sums, weights = self._vector(request.pane)
-            held = (sums != 0.0).any(axis=1)
-            groups = np.flatnonzero(held | (weights != 0.0) if self.weighted else held)
+            groups = np.flatnonzero(
+                (sums != 0.0).any(axis=1) | (weights != 0.0) if self.weighted else ~has_no_rows(sums)
+            )
         elif groups[0] < 0 or groups[-1] >= len(self._groups):
             raise ProtocolError(f"the coordinator asked site {self.site} for a group that its watch does not have")
         return (*self._news(), Reply(self.site, request.number, request.pane, self._rows(request.pane, groups)))

@@ -26,6 +26,7 @@ from enum import Enum
 import numpy as np
 
 from tacit.functions.monitor import Monitor, Zones
+from tacit.functions.no_rows import NOTHING
 from tacit.protocols._kernels_balance import FEW, RADII_MAX, SMALL
 from tacit.protocols.books import Books, spelled_out
 from tacit.protocols.messages import AdjustSlack, Fit, Message, NewEstimate, Reply, Request, Rows, Snapshot
@@ -142,7 +143,7 @@ class Balancer(VectorResolver):
         self.books.grow_groups(groups)
         self.policy.grow_groups(groups, alike=template)
         if not template:
-            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else 0.0)
+            self.zones = self.monitor.grown(self.zones, groups, np.nan if self.books.weighted else NOTHING)
             return ()
         self.zones = self.monitor.grown_alike(self.zones, groups)
         resolution = self._resolution

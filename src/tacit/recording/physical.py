@@ -44,6 +44,7 @@ class Physical:
     groups: int
     scale: FloatArray
     exact: bool
+    counts: tuple[bool, ...] = ()  # which components are counts
 
     @property
     def dimension(self) -> int:
@@ -85,7 +86,7 @@ def physical_plan(
     groups = 1 if recording.groups is None else len(recording.groups)
     return Physical(
         shape.goal, shape.outputs, shape.monitor(scale, zone), shape.weighted, mode, rows, shared, group, pointer,
-        member, len(recording.sites), groups, scale, exact,
+        member, len(recording.sites), groups, scale, exact, shape.counts,
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from tacit.functions.goals import (
     Track,
     comparisons,
 )
+from tacit.functions.no_rows import NOTHING, shown_points
 from tacit.language.explain import readable
 from tacit.language.plan import WatchPlan, Window
 from tacit.protocols._kernels import PER_KEY, PER_MEMBER
@@ -32,6 +33,7 @@ from tacit.recording.engine import Change
 from tacit.recording.observer import rows_come_and_go
 from tacit.recording.physical import Physical
 from tacit.recording.updates import Updates
+from tacit.vocabulary import IntArray
 from tacit.vocabulary.answers import MET, NOT_MET
 from tacit.vocabulary.calendar import iso_time
 from tacit.wire.sizes import size
@@ -163,6 +165,9 @@ def alerts_of(
 ) -> list[Alert]:
     """Every change of answer, in order. Before its first rows a condition counts as not met."""
     goal = physical.goal
+    tells_no_rows = not isinstance(goal, Track) and physical.monitor.is_collected
+    if tells_no_rows and not physical.weighted:
+        changes = _with_nothing(physical, updates, changes)
     if physical.mode == PER_MEMBER:
         changes = _from_the_first_row(physical, updates, changes)
     elif not isinstance(goal, Track):
@@ -174,11 +179,16 @@ def alerts_of(
     alerts: list[Alert] = []
     points = np.concatenate([change.estimates for change in changes]) * physical.scale
     everything = np.stack([value(expression, points) for expression in expressions], axis=1)
+    shown = everything
+    if tells_no_rows:  # a condition of no rows has no value, as in SQL
+        seen = shown_points(points, np.array(physical.counts, dtype=np.bool_))
+        shown = np.stack([value(expression, seen) for expression in expressions], axis=1)
     begin = 0
     for change in changes:
         now = change.sides == MET
         values = everything[begin : begin + len(change.groups)]
         begin += len(change.groups)
+        told = shown[begin - len(change.groups) : begin]
         old = said[change.groups]
         said[change.groups] = values
         if isinstance(goal, Track):
@@ -196,9 +206,28 @@ def alerts_of(
                 continue
             which = deciding(goal, old[k].tolist(), values[k].tolist())
             text, threshold = compared[which].text, compared[which].threshold
-            side, number = _side(goal, bool(now[k])), _number(values[k, which])
+            side, number = _side(goal, bool(now[k])), _number(told[k, which])
             alerts.append(Alert(at, side, number, name, change.update, text, threshold))
     return alerts
+
+
+def _with_nothing(physical: Physical, updates: Updates, changes: list[Change]) -> list[Change]:
+    """The estimates of groups that have no rows anywhere are those of no rows."""
+    step_of: IntArray = np.cumsum(updates.last) - updates.last
+    added, removed = rows_come_and_go(physical, updates)
+    group = physical.group if physical.mode == PER_KEY else np.zeros(len(added), dtype=np.int64)
+    width = updates.steps + 1
+    came, gone = (np.sort(group * width + step) for step in (added, removed))
+    found = []
+    for change in changes:
+        step = int(step_of[change.update]) if change.update >= 0 else -1
+        asked = change.groups if physical.mode == PER_KEY else np.zeros(len(change.groups), dtype=np.int64)
+        low, high = asked * width, asked * width + step
+        rows = np.searchsorted(came, high, side="right") - np.searchsorted(came, low)
+        rows -= np.searchsorted(gone, high, side="right") - np.searchsorted(gone, low)
+        estimates = np.where((rows == 0)[:, None], NOTHING, change.estimates)
+        found.append(Change(change.update, change.groups, change.sides, estimates))
+    return found
 
 
 def _met_from_the_start(physical: Physical, updates: Updates, changes: list[Change]) -> list[Change]:
@@ -272,7 +301,7 @@ def _last_of_each_update(changes: list[Change]) -> list[Change]:
 
 
 def _number(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
+    return float(number) + 0.0 if np.isfinite(number) else None
 
 
 def _side(goal: object, met: bool) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from tacit.functions.deciding import deciding
 from tacit.functions.evaluate import value
 from tacit.functions.goals import Comparison, Quantile, SketchGoal, Top, Track, comparisons
+from tacit.functions.no_rows import NOTHING, has_no_rows, shown_points
 from tacit.language import sketch_guarantee
 from tacit.language.plan import ByMember, WatchPlan
 from tacit.language.shape import Shape
@@ -55,7 +56,9 @@ class Teller:
         self._expression = goal.expression if isinstance(goal, Comparison | Track) else shape.form.outputs[0][1]
         self._comparisons = comparisons(goal)
         self._condition = None if isinstance(goal, Track) else goal
-        nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else 0.0)
+        self._counts = np.array(shape.form.counts, dtype=np.bool_)
+        self._tells_no_rows = not self._tracks and shape.monitor.is_collected
+        nowhere = np.full((1, shape.monitor.dimension), np.nan if shape.form.weighted else NOTHING)
         self._nothing = float(self.values(nowhere)[0])
         side, compared = int(shape.monitor.answers(nowhere)[0]), self._compare(nowhere)
         self._of_nothing = Said(side, self._nothing, tuple(compared[0].tolist()))
@@ -70,15 +73,24 @@ class Teller:
         self._compared = np.empty((0, compared))  # the values of all comparisons, where there are several
 
     def values(self, estimates: FloatArray) -> FloatArray:
-        """The value that the watch is about, at each estimate."""
-        return np.asarray(value(self._expression, estimates * self.shape.scale))
+        """The value that the watch is about, at each estimate. A condition of no rows has none, as in SQL."""
+        points = estimates * self.shape.scale
+        seen = shown_points(points, self._counts) if self._tells_no_rows else points
+        return np.asarray(value(self._expression, seen) + 0.0)  # a count of no rows is 0.0, not -0.0
 
     def _compare(self, estimates: FloatArray) -> FloatArray:
-        """The values of all comparisons at each estimate, where there are several: of one it is the value itself."""
+        """What decides all comparisons at each estimate, where there are several: a sum of no rows is 0 there."""
         if len(self._comparisons) < 2:
             return np.empty((len(estimates), 0))
         points = estimates * self.shape.scale
         return np.stack([value(each.expression, points) for each in self._comparisons], axis=1)
+
+    def _shown(self, at: int, estimate: FloatArray | None, decided: float) -> float:
+        """The value of a comparison as it is shown: none of no rows, as in SQL."""
+        if estimate is None or not self._tells_no_rows or not has_no_rows(estimate[None, :])[0]:
+            return decided
+        point = (estimate * self.shape.scale)[None, :]
+        return float(value(self._comparisons[at].expression, shown_points(point, self._counts))[0])
 
     def tell(
         self, answer: Answer, keys: Sequence[str], there_from: Mapping[int, int] | None = None
@@ -114,7 +126,8 @@ class Teller:
             value_before = self._nothing if before is None else before.value
             if (not _same(value_before, current)) if tracks else (met_before != (side == MET)):
                 told = now if before is not None else self._first_said(now, changed)
-                alerts.append(self._alert(answer, pane, key, told, self._of_nothing if before is None else before))
+                last = self._of_nothing if before is None else before
+                alerts.append(self._alert(answer, pane, key, told, last, answer.estimates[number]))
         self.replaced += [(pane, key, self.said.get(key)) for key, (pane, _) in changed.items()]
         self.said.update((key, now) for key, (_, now) in changed.items())
         return changed, alerts
@@ -174,12 +187,17 @@ class Teller:
             same &= alike.all(axis=1)
         return np.flatnonzero(~same).tolist()
 
-    def _alert(self, answer: Answer, pane: int, key: str, now: Said, before: Said) -> Document:
-        """The document of what is said now; ``before`` is what was said when the condition was last looked at."""
+    def _alert(
+        self, answer: Answer, pane: int, key: str, now: Said, before: Said, estimate: FloatArray | None = None
+    ) -> Document:
+        """The document of what is said now; ``before`` is what was said when the condition was last looked at.
+
+        Of a condition with several comparisons the ``estimate`` tells whether there are any rows.
+        """
         number, comparison, threshold = now.value, None, None
         if self._condition is not None:
             at = deciding(self._condition, before.compared, now.compared) if now.compared else 0
-            number = now.compared[at] if now.compared else now.value
+            number = self._shown(at, estimate, now.compared[at]) if now.compared else now.value
             comparison, threshold = self._comparisons[at].text, self._comparisons[at].threshold
         return document_of(
             answer,
@@ -225,7 +243,7 @@ def _stored(compared: Sequence[float]) -> str | None:
 
 def _number(number: float) -> float | None:
     """A value as JSON has it: one that is none is null."""
-    return float(number) if np.isfinite(number) else None
+    return float(number) + 0.0 if np.isfinite(number) else None
 
 
 def _same(a: float, b: float) -> bool:

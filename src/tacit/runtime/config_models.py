@@ -60,7 +60,9 @@ class CoordinatorConfig(Section):
         Path("state/coordinator"), validate_default=True, description="The folder where everything is kept."
     )
     lease_seconds: Seconds = Field(
-        10.0, description="After how long without a sign of a site the answers that depend on it are stale."
+        30.0,
+        description="After how long without a sign of a site the answers that depend on it are stale. A site that is "
+        "started again is back after 13 to 22 seconds, most of which Spark takes.",
     )
     heartbeat_seconds: Seconds = Field(1.0, description="How often a site that has nothing to say says so.")
     gather_seconds: Seconds = Field(

@@ -45,13 +45,13 @@ def basis_text(alert: Mapping[str, Any]) -> str:
     """What the alert rests on, unless that is simply a valid answer of all sites; empty if it is.
 
     >>> since = "2026-03-01T12:00:00Z"
-    >>> basis_text({"state": "stale", "missing": [{"site": "south", "since": since, "reason": "silent"}]})
-    'stale: south is silent since 2026-03-01T12:00:00Z'
+    >>> basis_text({"state": "stale", "missing": [{"site": "south", "since": since, "reason": "its table is idle"}]})
+    'stale: without south since 2026-03-01T12:00:00Z (its table is idle)'
     >>> basis_text({"state": "valid", "missing": [], "late": True}), basis_text({"state": "valid"})
     ('told late', '')
     """
     state, missing = alert.get("state", "valid"), alert.get("missing", ())
-    without = ", ".join(f"{each['site']} is {each['reason']} since {each['since']}" for each in missing)
+    without = ", ".join(f"without {each['site']} since {each['since']} ({each['reason']})" for each in missing)
     said = "" if state == "valid" and not without else ": ".join(each for each in (state, without) if each)
     return "; ".join(each for each in (said, "told late" if alert.get("late") else "") if each)
 

@@ -222,8 +222,10 @@ class Live:
     def commit(self) -> None:
         writes, alerts = self.coordinator.take(self.now)
         self.alerts += alerts
-        sql = "INSERT OR IGNORE INTO alerts (id, watch, document) VALUES (?, ?, ?)"
-        writes += [(sql, (alert["id"], alert["watch"], json.dumps(alert))) for alert in alerts]
+        sql = "INSERT OR IGNORE INTO alerts (id, watch, document, kind) VALUES (?, ?, ?, ?)"
+        writes += [
+            (sql, (alert["id"], alert["watch"], json.dumps(alert), alert.get("kind", "alert"))) for alert in alerts
+        ]
         self.store.commit(writes)
 
     def say(self, out: list[Addressed]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -40,23 +39,14 @@ def verdict(live: Live) -> Verdict:
     return found
 
 
-def stored(live: Live) -> None:
-    """The alerts where a service puts them."""
-    for alert in live.alerts:
-        live.store.commit(
-            [("INSERT INTO alerts (id, watch, document) VALUES (?, ?, ?)", (alert["id"], "w", json.dumps(alert)))]
-        )
-
-
 def test_every_crossing_with_its_alert_is_good(live: Live) -> None:
-    stored(live)
     assert verdict(live).is_good
     assert (verdict(live).crossings, verdict(live).alerts) == (3, 3)
 
 
 def test_a_crossing_without_an_alert_is_found(live: Live) -> None:
-    lost = live.alerts.pop(1)
-    stored(live)
+    lost = live.alerts[1]
+    live.store.commit([("DELETE FROM alerts WHERE id = ?", (lost["id"],))])
     assert not verdict(live).is_good
     (untold,) = verdict(live).untold
     assert untold.endswith(": below")
@@ -64,7 +54,6 @@ def test_a_crossing_without_an_alert_is_found(live: Live) -> None:
 
 
 def test_a_wrong_answer_is_found(live: Live) -> None:
-    stored(live)
     live.store.commit([("UPDATE changes SET side = 1 - side", ())])
     assert not verdict(live).is_good
     assert verdict(live).wrong

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -136,9 +135,6 @@ def test_the_observer_finds_every_answer_right(tmp_path: Path, sentence: str, pr
             watch.witness = judge.witness
     feed(live, recording, 30)
     feed(live, recording, 60, since=30)
-    for alert in live.alerts:
-        row = (alert["id"], "w", json.dumps(alert))
-        live.store.commit([("INSERT INTO alerts (id, watch, document) VALUES (?, ?, ?)", row)])
     (verdict,) = judge.verdicts(live.store)
     assert verdict.panes > 50
     assert verdict.is_good, (verdict.wrong[:5], verdict.untold[:5])

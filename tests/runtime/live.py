@@ -126,6 +126,7 @@ class Live:
         witness: Witness | None = None,
         tables: Mapping[str, Sequence[str]] | None = None,
         delays_us: Mapping[str, int] | None = None,
+        clock: str = "event",
     ) -> None:
         """``tables`` says which tables a site has, where that is not the one; all have the same columns."""
         self.witness = witness
@@ -135,7 +136,7 @@ class Live:
         self.now = 0.0
         self.message_bytes = MESSAGE_BYTES  # what the link of a site that starts takes
         self.wall_us = 1 << 60  # the sites' clock: later than all rows, unless a test turns it
-        self.clock = "event"
+        self.clock = clock
         self.published: dict[int, list] = {}
         self.alerts: list[dict] = []
         self.agents: dict[str, SiteAgent] = {}

@@ -27,9 +27,11 @@ EXACT = ("threshold", "groups", "ranking")  # frequent keys have a margin
 class Story:
     """Two sites whose rows change; what is fed to whom, and when, is up to the test."""
 
-    def __init__(self, folder: Path, kind: str, *, names: tuple[str, ...] = ("north", "south")) -> None:
+    def __init__(
+        self, folder: Path, kind: str, *, names: tuple[str, ...] = ("north", "south"), clock: str = "event"
+    ) -> None:
         self.sentence = SENTENCES[kind]
-        self.live = Live(folder, names, "d", COLUMNS)
+        self.live = Live(folder, names, "d", COLUMNS, clock=clock)
         self.live.ask(self.sentence)
         self.end = dict.fromkeys(names, 100)
 
@@ -138,8 +140,10 @@ def test_after_an_absence_all_panes_stand_as_if_nobody_had_been_missing(tmp_path
         assert any(alert["late"] for alert in story.told() if what(alert) in right)
 
 
-def test_a_configured_site_that_comes_late_is_not_left_out(tmp_path: Path) -> None:
-    story = Story(tmp_path, "threshold")
+@pytest.mark.parametrize("clock", ["event", "wall"])
+def test_a_configured_site_that_comes_late_is_not_left_out(tmp_path: Path, clock: str) -> None:
+    """A recording waits for it; where time is now the others go on, and what they say is made good."""
+    story = Story(tmp_path, "threshold", clock=clock)
     live = story.live
     live.cut("south")  # its process never was there
     live.agents.pop("south").store.close()
@@ -147,8 +151,11 @@ def test_a_configured_site_that_comes_late_is_not_left_out(tmp_path: Path) -> No
     story.feed("north", 140)
     story.pass_time(20)
     away = story.document
-    assert (away["state"], away["sites"]) == ("stale", ["north"])
-    assert [(each["site"], each["reason"]) for each in away["missing"]] == [("south", "it has not come")]
+    if clock == "event":
+        assert (away["state"], away["waiting_for"]) == ("filling", ["south"])
+    else:
+        assert (away["state"], away["sites"]) == ("stale", ["north"])
+        assert [(each["site"], each["reason"]) for each in away["missing"]] == [("south", "it has not come")]
     live.start_site("south")
     for until in (120, 140, 160):
         story.feed("south", until)
@@ -157,14 +164,14 @@ def test_a_configured_site_that_comes_late_is_not_left_out(tmp_path: Path) -> No
     live.settle()
     assert (story.document["state"], story.document["sites"]) == ("valid", ["north", "south"])
     high = [alert for alert in story.told() if alert["side"] == "above" and not alert.get("correction")]
-    assert [(alert["late"], alert["sites"], alert["state"]) for alert in high] == [(True, ["north", "south"], "valid")]
-    twin = undisturbed(tmp_path / "twin", "threshold")
-    assert story.said() == twin.said()
+    late = clock == "wall"
+    assert [(alert["late"], alert["sites"], alert["state"]) for alert in high] == [(late, ["north", "south"], "valid")]
+    assert story.said() == undisturbed(tmp_path / "twin", "threshold").said()
 
 
 def test_no_answer_is_valid_before_the_first_word_of_a_configured_site(tmp_path: Path) -> None:
     """Also after the coordinator started again, before its clock has ticked."""
-    story = Story(tmp_path, "threshold", names=("north", "south", "west"))
+    story = Story(tmp_path, "threshold", names=("north", "south", "west"), clock="wall")
     live = story.live
     live.cut("west")
     live.agents.pop("west").store.close()
@@ -175,6 +182,19 @@ def test_no_answer_is_valid_before_the_first_word_of_a_configured_site(tmp_path:
         story.pass_time(8)
         live.crash_coordinator()
     assert set(story.states().values()) == {"stale"}
+
+
+def test_a_recording_begins_without_a_site_that_was_dropped(tmp_path: Path) -> None:
+    story = Story(tmp_path, "threshold")
+    live = story.live
+    live.cut("south")
+    live.agents.pop("south").store.close()
+    story.feed("north", 140)
+    story.pass_time(20)
+    assert story.document["waiting_for"] == ["south"]
+    live.ask("DROP SITE south")
+    story.pass_time(5)
+    assert (story.document["state"], story.document["sites"]) == ("valid", ["north"])
 
 
 def test_dropping_a_missing_site_settles_its_panes_without_it(tmp_path: Path) -> None:

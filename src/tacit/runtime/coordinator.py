@@ -119,7 +119,7 @@ class Coordinator:
         if opening.site != name:
             raise ProtocolError(f"the site that proved to be {name} calls itself {opening.site}")
         site = self.sites.admit(name, now)
-        site.online, site.seen = True, now
+        site.online, site.seen, site.linked = True, now, now
         tables = {offer.name: dict(offer.columns) for offer in opening.tables}
         self.sites.learn(site, tables, frozenset(offer.name for offer in opening.tables if offer.event_clock))
         number = site.number
@@ -193,13 +193,15 @@ class Coordinator:
                 self._require_sites(watch)
             expected: Collection[int] = ()
             online: Collection[int] = ()
+            since = -inf
             if watch.settlement is None:  # who is waited for matters before it has begun
                 expected = self.waited_for(watch)
+                since = self.sites.waiting_since(watch.plan.tables)
                 online = [each.number for each in self.sites.with_any(watch.plan.tables) if each.online]
                 if self.lacking(watch.plan):
                     continue  # it would count as empty
             try:
-                out += spoken(watch, watch.tick, now, expected, online)
+                out += spoken(watch, watch.tick, now, expected, online, since)
             except ProtocolError as error:  # there is no stream to blame
                 fail(watch, error)
         return out

@@ -219,15 +219,17 @@ class KeptWatch:
         rows = [(site, each.events, each.panes, each.late, each.no_time) for site, each in self.counts.items()]
         return np.array(rows, dtype=np.int64)
 
-    def tick(self, now: float, expected: Collection[int], online: Collection[int]) -> list[Outbound]:
-        """Time passed."""
+    def tick(
+        self, now: float, expected: Collection[int], online: Collection[int], since: float = -inf
+    ) -> list[Outbound]:
+        """Time passed. A start is patient from ``since`` on, if that is later than when the watch was created."""
         if self.status != "running" or self.problem:
             return []
         if self.settlement is not None:
             if self.settlement.phase is Phase.GATHERING and now - self.created > self.tuning.gather:
                 self.settlement.expect(1)
             return self._after(self.settlement.tick(now))
-        patient = now - self.created <= self.tuning.gather
+        patient = now - max(self.created, since) <= self.tuning.gather
         beginning = begin_at(self.plan, self.offers, expected, patient=patient)
         if beginning is None:
             return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from tacit.language.key_kinds import key_kinds
 from tacit.language.plan import WatchPlan
@@ -24,6 +25,7 @@ class KnownSite:
     tables: dict[str, dict[str, str]]  # columns and their types, by table
     seen: float
     online: bool = False
+    linked: float = -inf  # when its present link came up
     recorded: frozenset[str] = frozenset()  # the tables whose time only rows make pass, once the site has said so
 
 
@@ -128,6 +130,17 @@ class KnownSites(Mapping[int, KnownSite]):
         return frozenset(
             n for n in self._expected if not (own := self._sites[n].tables) or not own.keys().isdisjoint(tables)
         )
+
+    def waiting_since(self, tables: Collection[str]) -> float:
+        """From when on a start over these tables is patient: since the last site it waits for has linked up.
+
+        Of recordings nothing is late, so a start waits for ever for a required site that has not linked up; else it
+        would begin where the rows of the others begin.
+        """
+        waited = [self._sites[number] for number in self.waited_for(tables)]
+        if self.are_recorded(tables) and not all(site.online for site in waited):
+            return inf
+        return max((site.linked for site in waited if site.online), default=-inf)
 
     def are_recorded(self, tables: Collection[str]) -> bool:
         """Does some site read one of these tables with an event clock?"""

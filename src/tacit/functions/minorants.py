@@ -99,9 +99,9 @@ class Concave:
         if self.rise is None or not self.rise.any() or self.kept is not None or self.level <= 0.0:
             return self
         bend = self._bend_size()  # leaning changes level and slope only
-        best, reach = self, self._nearest(bend)
         point = np.zeros(len(self.at))
         with np.errstate(all="ignore"):  # where the slope is next to nothing, the point is far away
+            best, reach = self, self._nearest(bend)
             for _ in range(_LEANS):
                 toward = self._leaned(point)
                 steep = float(toward.slope @ toward.slope)

@@ -19,6 +19,7 @@ A larger r lets e go further before all sites need a new zone, and makes Z small
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,7 +52,10 @@ class Costs:
 
     def of(self, radius: float, reach: float) -> float:
         """Messages per time."""
-        return float(self.reports / radius**self.decay + self.messages * self.refreshes / reach**self.decay)
+        near, far = radius**self.decay, reach**self.decay
+        if not (near > 0.0 and far > 0.0):  # so small that nothing is left of the power
+            return math.inf
+        return float(self.reports / near + self.messages * self.refreshes / far)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

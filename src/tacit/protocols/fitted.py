@@ -263,7 +263,7 @@ class Fitter(Balancer):
     def _region(self, estimate: FloatArray, spread: FloatArray) -> HalfSpaces | None:
         """A polytope around the estimate in which the answer is right, in units; None where none is known."""
         zone = self.monitor.region(estimate, spread)
-        if zone is None:
+        if zone is None or not zone.parts:  # without parts the answer is right everywhere, and there is no face to fit
             return None
         scale = self.monitor.scale
         if all(map(_is_flat, zone.parts)) and np.isinf(zone.high).all() and np.isinf(zone.low).all():

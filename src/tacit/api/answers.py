@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.vocabulary.keys import Value
 
-__all__ = ["Answer", "Change", "Group", "Row", "Stale"]
+__all__ = ["Answer", "Change", "Group", "Missing", "Panes", "Row", "Stale"]
 
 Group = tuple[Value, ...]
 """The values of a group's key, () without GROUP BY: texts, numbers, booleans, None; times are texts."""
@@ -32,6 +32,32 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A site that the answer goes on without: for how long, and why."""
+
+    site: str
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """A stretch of panes: their numbers, when the first begins and the last ends, and what is said of them."""
+
+    first: int
+    last: int
+    begin: str
+    end: str
+    reason: str = ""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Panes:
+        """From the document that a coordinator sends."""
+        begin, end = document["from"], document["to"]
+        return cls(document["first"], document["last"], begin, end, document.get("reason", ""))
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a watch says now. ``rows`` holds it by group; without GROUP BY under the key (), and in ``value`` as well.
 
@@ -40,7 +66,9 @@ class Answer:
 
     ``state`` is "filling", "valid", "resolving", "stale", "paused" or "failed"; ``as_of`` is the end of the pane
     that the answer is about (None: there is no answer yet). ``waiting_for`` names the sites that a new watch still
-    waits for.
+    waits for. ``sites`` are those that the answer speaks for, ``missing`` those that it goes on without; the panes of
+    ``late`` are settled once more when these are back, and nobody can answer for those of ``gaps``: their state is
+    unknown.
 
     >>> document = {"watch": "hot", "state": "valid", "pane": 7, "as_of": "1970-01-01T00:00:08Z", "guarantee": "right",
     ...     "stale": [], "answer": [{"value": 9.5, "side": "above", "met": True}]}
@@ -60,6 +88,10 @@ class Answer:
     waiting_for: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)  # by site, or "coordinator": why the watch cannot be kept
     lists: Mapping[Group, Mapping[Group, float | None]] = field(default_factory=dict)
+    sites: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    late: Panes | None = None
+    gaps: tuple[Panes, ...] = ()
 
     @property
     def met(self) -> bool | None:
@@ -89,6 +121,10 @@ class Answer:
             waiting_for=tuple(document.get("waiting_for", ())),
             problems=dict(document.get("problems", {})),
             lists=lists,
+            sites=tuple(document.get("sites", ())),
+            missing=tuple(Missing(**each) for each in document.get("missing", ())),
+            late=Panes.of(document["late"]) if document.get("late") else None,
+            gaps=tuple(map(Panes.of, document.get("gaps", ()))),
         )
 
 

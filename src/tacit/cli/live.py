@@ -179,9 +179,14 @@ def _ranking_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def state_text(watch: Mapping[str, Any]) -> str:
-    """The state, and who is stale for how long."""
-    stale = ", ".join(f"{each['site']} for {each['seconds']:.0f} s" for each in watch["stale"])
-    return f"{watch['state']} ({stale})" if stale else str(watch["state"])
+    """The state, and which sites the answer goes on without, for how long."""
+    missing = ", ".join(f"{each['site']} for {each['seconds']:.0f} s" for each in watch["missing"])
+    return f"{watch['state']} (without {missing})" if missing else str(watch["state"])
+
+
+def panes_text(panes: Mapping[str, Any]) -> str:
+    """A stretch of panes as people read it."""
+    return f"{_when(panes['from'])} to {_when(panes['to'])}, panes {panes['first']:,} to {panes['last']:,}"
 
 
 def _value_text(value: float | None) -> str:

@@ -188,7 +188,8 @@ def _follow(client: Client, name: str, json_: bool) -> int:
                 continue
             for alert in sorted([*change["alerts"], *change["changes"]], key=lambda each: each["pane"]):
                 _line(alert_line(alert))
-            new = (change["state"], change["answer"], change["waiting_for"], [each["site"] for each in change["stale"]])
+            missing = [(each["site"], each["reason"]) for each in change["missing"]]
+            new = (change["state"], change["answer"], change["waiting_for"], missing, change["gaps"])
             if new != last:  # that a pane passed is no change
                 _line(change_line(change))
             last = new

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from tacit.cli.live import answer_text, state_text, watch_table
+from tacit.cli.live import answer_text, panes_text, state_text, watch_table
 from tacit.vocabulary.alerts import about_text, basis_text, change_text
 from tacit.vocabulary.keys import group_label
 
@@ -70,6 +70,12 @@ def watch_text(watch: Mapping[str, Any]) -> RenderableType:
     }
     for name, text in lines.items():
         table.add_row(name, _plain(text))
+    for each in watch["missing"]:
+        table.add_row("missing", _plain(f"{each['site']}, for {each['seconds']:.0f} s: {each['reason']}"))
+    if watch["late"] is not None:
+        table.add_row("settled late", _plain(f"{panes_text(watch['late'])}: once more, when no site is missing"))
+    for gap in watch["gaps"]:
+        table.add_row("gap", _plain(f"{panes_text(gap)}: unknown; {gap['reason']}"))
     for site, problem in watch["problems"].items():
         table.add_row("problem", _plain(f"{site}: {problem}"))
     if watch["answer"] and ("group" in watch["answer"][0] or "rank" in watch["answer"][0]):

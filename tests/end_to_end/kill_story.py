@@ -170,7 +170,7 @@ class Outcome:
             left_out = sum(last - first + 1 for first, last in each.skipped) + each.unanswered + each.before
             gaps = sum(gap.last - gap.first + 1 for gap in each.gaps)
             numbers = (
-                each.panes + each.unpromised, len(each.wrong) + len(each.changed), each.crossings, len(each.lost),
+                each.panes + each.unpromised, len(each.wrong), each.crossings, len(each.lost),
                 each.alerts + each.changes, len(each.doubled), each.late, left_out, gaps, sum(each.apart.values()),
             )  # fmt: skip
             rows.append((each.watch, *map(str, numbers)))

@@ -93,8 +93,29 @@ def test_what_was_called_valid_and_is_changed_later_is_noticed(system: LightSyst
         store.commit([("UPDATE changes SET value = value + 1 WHERE pane > 130", ())])
         store.close()
         (verdict,) = follower.verdicts()
-    assert verdict.changed
-    assert not verdict.is_good
+    assert verdict.revised == 28
+    assert verdict.is_good  # neither of the two answers is beyond its promise: on which side they are is the same
+
+
+def test_what_was_called_valid_and_wrong_is_wrong_also_if_it_is_mended_later(
+    system: LightSystem, tmp_path: Path
+) -> None:
+    _write(tmp_path)
+    with tacit.connect(system.address) as client:
+        client.execute(HOT)
+        follower = Follower(_config(tmp_path), client)
+        for seconds, x in PARTS:
+            system.feed(HOT, seconds, x)
+        until(lambda: (client.answer("hot").pane or 0) >= 158)
+        store = Store(system.config.coordinator.state)
+        store.commit([("UPDATE changes SET side = 1 - side WHERE pane > 130", ())])
+        follower.look()
+        store.commit([("UPDATE changes SET side = 1 - side WHERE pane > 130", ())])
+        store.close()
+        (verdict,) = follower.verdicts()
+    assert verdict.revised > 0
+    assert all("valid when it was looked at" in each for each in verdict.wrong)
+    assert verdict.wrong
 
 
 def test_pages_hold_everything_once(system: LightSystem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,30 @@ def test_a_provisional_alert_and_the_late_one_that_is_valid_are_not_the_same_twi
     assert verdict.late == 1
 
 
+def test_a_provisional_alert_that_the_settled_pane_confirms_counts_and_is_not_raised_again(tmp_path: Path) -> None:
+    alerts = [SAID["alerts"][0], {**SAID["alerts"][1], "state": "stale"}, *SAID["alerts"][2:]]
+    assert _verdict(tmp_path, alerts=alerts).is_good
+
+
+def test_a_correction_takes_back_a_provisional_alert_and_is_no_crossing(tmp_path: Path) -> None:
+    wrong = {"pane": 6, "side": "above", "state": "stale"}
+    taken_back = {"pane": 7, "side": "below", "state": "valid", "correction": True}
+    assert _verdict(tmp_path, alerts=[*SAID["alerts"][:2], wrong, taken_back, *SAID["alerts"][2:]]).is_good
+
+
+def test_a_list_whose_alert_tells_other_members_is_lost(tmp_path: Path) -> None:
+    sentence = (
+        "SELECT k, COUNT(*) AS n FROM readings WINDOW LAST 1 SECOND EVERY 1 SECOND GROUP BY k ORDER BY n DESC LIMIT 1"
+    )
+    rows = rows_of(tmp_path, {site: [{"ts": float(t), "k": "a"} for t in range(12)] for site in SITES})
+    lists = [(0, "", [['["a"]', 2]])]
+    good, bad = ([{"pane": 0, "ranking": [[[name], 2]]}] for name in ("a", "b"))
+    assert judge_watch(history(sentence, LAST, lists=lists, alerts=good), rows).is_good
+    assert judge_watch(history(sentence, LAST, lists=lists, alerts=bad), rows).lost
+    twice = judge_watch(history(sentence, LAST, lists=lists, alerts=[*good, *good]), rows)
+    assert twice.doubled == ["pane 0: the same list, as at pane 0"]
+
+
 def test_a_valid_alert_against_the_truth_is_wrong_whatever_its_pane_says_now(tmp_path: Path) -> None:
     alerts = [SAID["alerts"][0], SAID["alerts"][1], {"pane": 7, "side": "above", "state": "valid"}, *SAID["alerts"][2:]]
     verdict = _verdict(tmp_path, alerts=alerts)

@@ -21,6 +21,12 @@ ROWS = {
 }
 LAST = 6
 
+
+def listed(pane: int, *objects: str) -> dict[str, Any]:
+    """The alert of a list."""
+    return {"pane": pane, "ranking": [[[each], 1] for each in objects]}
+
+
 # north x: 0..7; the window of pane p (LAST 2 SECONDS) has the rows of p - 1 and p.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "condition": (
@@ -60,23 +66,23 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "SELECT k, COUNT(*) AS n FROM readings WINDOW LAST 4 SECONDS EVERY 1 SECOND GROUP BY k"
         " ORDER BY n DESC LIMIT 1 WITHIN 0",
         # a: 1 2 3 4 3 2 1; c: 1 1 2 2 2 2 2; b from pane 4: 1 2 3
-        {"lists": [(0, "", [['["a"]', 1]]), (5, "", [['["b"]', 2]])], "alerts": [{"pane": 0}, {"pane": 5}]},
-        {"lists": [(0, "", [['["a"]', 1]])], "alerts": [{"pane": 0}]},
+        {"lists": [(0, "", [['["a"]', 1]]), (5, "", [['["b"]', 2]])], "alerts": [listed(0, "a"), listed(5, "b")]},
+        {"lists": [(0, "", [['["a"]', 1]])], "alerts": [listed(0, "a")]},
     ),
     "topico": (
         "SELECT k, COUNT(*) AS n FROM readings WINDOW LAST 1 SECOND EVERY 1 SECOND GROUP BY k"
         " ORDER BY n DESC LIMIT 1 USING topico",
-        {"lists": [(0, "", [['["a"]', 1]])], "alerts": [{"pane": 0}]},  # south moves at every pane: nothing is promised
-        {"lists": [(0, "", [['["nobody"]', 1]])], "alerts": [{"pane": 0}]},
+        {"lists": [(0, "", [['["a"]', 1]])], "alerts": [listed(0, "a")]},  # south moves at every pane
+        {"lists": [(0, "", [['["nobody"]', 1]])], "alerts": [listed(0, "a")]},
     ),
     "frequent": (
         "SELECT k, COUNT(*) AS n FROM readings WINDOW LAST 4 SECONDS EVERY 1 SECOND GROUP BY k"
         " HAVING COUNT(*) > 2 SKETCH EPSILON 0.01 DELTA 0.01",
         {
             "lists": [(2, "", [['["a"]', 3]]), (5, "", []), (6, "", [['["b"]', 3]])],
-            "alerts": [{"pane": 2}, {"pane": 5}, {"pane": 6}],
+            "alerts": [listed(2, "a"), listed(5), listed(6, "b")],
         },
-        {"lists": [(2, "", [['["a"]', 3]])], "alerts": [{"pane": 2}]},
+        {"lists": [(2, "", [['["a"]', 3]])], "alerts": [listed(2, "a")]},
     ),
     "self join": (
         "SELECT SELF_JOIN_SIZE(k) AS f FROM readings WINDOW LAST 4 SECONDS EVERY 1 SECOND"

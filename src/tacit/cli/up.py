@@ -100,7 +100,7 @@ def _verdicts(config: Config, port: int) -> list[dict[str, Any]]:
 
     with connect(f"127.0.0.1:{port}") as client:
         names = sorted(watch["watch"] for watch in client.watches())
-        return [verdict.as_dict() for verdict, _ in judge_now(config, client, names)]
+        return [verdict.as_dict() for verdict in judge_now(config, client, names)]
 
 
 def _where(config: Config, port: int) -> str:

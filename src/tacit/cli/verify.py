@@ -69,7 +69,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Any:
         left_out = sum(last - first + 1 for first, last in each.skipped) + each.unanswered
         gaps = sum(gap.last - gap.first + 1 for gap in each.gaps)
         numbers = (
-            each.panes, len(each.wrong) + len(each.changed), each.crossings, len(each.lost), each.alerts,
+            each.panes, len(each.wrong), each.crossings, len(each.lost), each.alerts,
             len(each.doubled), each.late, left_out, gaps, sum(each.apart.values()),
         )  # fmt: skip
         table.add_row(each.watch, each.kind, *(f"{number:,}" for number in numbers))
@@ -82,7 +82,7 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
     for each in verdicts:
         if each.problem:
             lines.append(f"{each.watch}: {each.problem}")
-        for what in ("wrong", "changed", "lost", "doubled"):
+        for what in ("wrong", "lost", "doubled"):
             found = getattr(each, what)
             lines += [f"{each.watch}: {what}: {text}" for text in found[:_SHOWN]]
             if len(found) > _SHOWN:
@@ -96,6 +96,10 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
         for state, panes in sorted(each.apart.items()):
             off = each.apart_off.get(state, 0)
             lines.append(f"{each.watch}: {state}: {panes:,} panes, {off:,} off what the sites that are there hold")
+        if each.revised:
+            lines.append(
+                f"{each.watch}: {each.revised:,} valid panes have another answer than when they were looked at"
+            )
         if each.dropped:
             lines.append(
                 f"{each.watch}: {each.dropped:,} rows were dropped as late; {each.excused:,} panes differ by them"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
+
+import duckdb
 
 from tacit.api.client import Client
 from tacit.runtime.config_models import Config
 from tacit.transport.grpc_client import UnreachableError
-from tacit.verify.history import History, history_of, read_history
+from tacit.verify.history import History, RawSaid, answered, history_of, read_history
 from tacit.verify.judge import judge_watch, last_pane_of_data
-from tacit.verify.question import question_of
+from tacit.verify.question import Question, question_of
 from tacit.verify.rows import Rows
 from tacit.verify.sources import read_sources
 from tacit.verify.verdict import Verdict
@@ -24,7 +27,8 @@ _LOOK_S = 1.0
 _QUIET_S = 5.0  # a system of recorded data that has published nothing for so long may be at its end
 _STUCK_S = 120.0  # and one that is not at its end by then is stuck
 _KEPT = ("valid", "filling")
-_BACK = 5_000  # panes before the newest that are looked at again, where some of them may still be settled late
+_AGAIN = 20
+_FAR = 1 << 62
 
 
 @dataclass(slots=True)
@@ -36,7 +40,8 @@ class Follower:
     names: Sequence[str] = ()
     tell: Callable[[str], None] = lambda text: None
     sleep: Callable[[float], Any] = time.sleep
-    _seen: dict[str, dict[int, tuple[Any, ...]]] = field(default_factory=dict)  # valid panes, by watch
+    _seen: dict[str, dict[int, RawSaid]] = field(default_factory=dict)  # what valid panes said, by watch
+    _said: dict[str, RawSaid] = field(default_factory=dict)  # what was said before the next pane, by watch
     _away: str = ""  # why the coordinator could not be asked the last time
     _next: dict[str, int] = field(default_factory=dict)  # the first pane that was not valid when it was last looked at
 
@@ -93,31 +98,23 @@ class Follower:
     def verdicts(self) -> list[Verdict]:
         """Judge everything that was published until now."""
         self.look()
-        found = judge_now(self.config, self.client, self.watches())
-        for verdict, history in found:
-            self._compare(verdict, history)
-        return [verdict for verdict, _ in found]
+        return judge_now(self.config, self.client, self.watches(), self._seen)
 
     def _look(self, name: str) -> None:
-        first = self._next.get(name, -(1 << 62))
-        history = history_of(name, self.client.published(name, first=first, after=1 << 62))
-        seen = self._seen.setdefault(name, {})
-        said = _by_pane(history)
-        until = first
-        for pane, span in history.by_pane().items():
+        history = history_of(name, self.client.published(name, first=self._next.get(name, -_FAR), after=_FAR))
+        seen, said = self._seen.setdefault(name, {}), self._said.setdefault(name, RawSaid())
+        until = first = self._next.get(name, -_FAR)
+        by_pane: dict[int, RawSaid] = {}
+        now = said
+        for pane, span, changed in answered(history):
+            now = by_pane[pane] = now.with_changes(changed)
+            if span.state == "valid":
+                seen.setdefault(pane, now)
             if span.state in _KEPT and until in (first, pane):
                 until = pane + 1
-            if span.state == "valid":
-                seen.setdefault(pane, said.get(pane, ()))
-        self._next[name] = max(until, (history.last or until) - _BACK)
-
-    def _compare(self, verdict: Verdict, history: History) -> None:
-        said, states = _by_pane(history), history.by_pane()
-        for pane, before in self._seen.get(verdict.watch, {}).items():
-            if pane not in states:
-                verdict.changed.append(f"pane {pane}: was called valid, and is not there any more")
-            elif said.get(pane, ()) != before:
-                verdict.changed.append(f"pane {pane}: was called valid, and says something else now")
+        # A coordinator that starts again answers its last pane anew, so the newest ones are looked at again.
+        if (begin := until - _AGAIN) - 1 in by_pane:
+            self._next[name], self._said[name] = begin, by_pane[begin - 1]
 
     def _panes(self) -> dict[str, int | None] | None:
         try:
@@ -127,8 +124,13 @@ class Follower:
         return {watch["watch"]: watch["pane"] for watch in status["watches"]}
 
 
-def judge_now(config: Config, client: Client, names: Iterable[str]) -> list[tuple[Verdict, History]]:
-    """What is to be said of these watches now, and what it rests on.
+def judge_now(
+    config: Config,
+    client: Client,
+    names: Iterable[str],
+    seen: Mapping[str, Mapping[int, RawSaid]] = MappingProxyType({}),
+) -> list[Verdict]:
+    """What is to be said of these watches now; ``seen`` is what panes that were called valid have said before.
 
     What was published is read before the sources are: a row that comes in between belongs to a pane that is open.
     """
@@ -140,27 +142,23 @@ def judge_now(config: Config, client: Client, names: Iterable[str]) -> list[tupl
     found = []
     for history in histories:
         dropped = int(documents[history.name]["cost"]["late"])
-        found.append((_judged(history, rows, sites, dropped, questions[history.name]), history))
+        before = seen.get(history.name, {})
+        found.append(_judged(history, rows, sites, dropped, questions[history.name], before))
     rows.database.close()
     return found
 
 
-def _judged(history: History, rows: Rows, sites: Sequence[str], dropped: int, question: Any) -> Verdict:
-    import duckdb
-
+def _judged(
+    history: History,
+    rows: Rows,
+    sites: Sequence[str],
+    dropped: int,
+    question: Question,
+    seen: Mapping[int, RawSaid],
+) -> Verdict:
     try:
         until = last_pane_of_data(rows, question)
-        return judge_watch(history, rows, sites=sites, dropped=dropped, until=until)
+        return judge_watch(history, rows, sites=sites, dropped=dropped, until=until, seen=seen)
     except (OptionError, duckdb.Error) as error:
         text = " ".join(str(error).split())[:300]
         return Verdict(history.name, problem=f"it cannot be judged: {text}")
-
-
-def _by_pane(history: History) -> dict[int, tuple[Any, ...]]:
-    """What was newly said at each pane."""
-    found: dict[int, list[Any]] = {}
-    for pane, key, side, value in history.changes:
-        found.setdefault(pane, []).append((key, side, value))
-    for pane, name, members in history.lists:
-        found.setdefault(pane, []).append((name, tuple(map(tuple, members))))
-    return {pane: tuple(sorted(said, key=str)) for pane, said in found.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from tacit.verify.keys import Key, key_of_text, key_of_values
 from tacit.verify.truths.truth import Said
 
-__all__ = ["Coordinator", "History", "Span", "group_of", "history_of", "read_history"]
+__all__ = ["Coordinator", "History", "RawSaid", "Span", "answered", "group_of", "history_of", "read_history"]
 
 
 class Coordinator(Protocol):
@@ -72,6 +73,50 @@ class History:
                 said.lists[key_of_text(name, kinds[cut:])] = found
                 listed = next(lists, None)
             yield pane, said
+
+
+@dataclass(frozen=True, slots=True)
+class RawSaid:
+    """What was said as of a pane, as it is stored: by group side and value, by list its members."""
+
+    sides: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
+    lists: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+
+    def with_changes(self, changed: Changed) -> RawSaid:
+        """What is said after these changes."""
+        sides, lists = changed
+        if not sides and not lists:
+            return self
+        return RawSaid({**self.sides, **sides}, {**self.lists, **lists})
+
+    def read(self, kinds: Sequence[str], per: int) -> Said:
+        """The same, as truths take it."""
+        cut = len(kinds) - per
+        return Said(
+            {key_of_text(key, kinds): said for key, said in self.sides.items()},
+            {
+                key_of_text(name, kinds[cut:]): {key_of_text(key, kinds[:cut]): score for key, score in members}
+                for name, members in self.lists.items()
+            },
+        )
+
+
+Changed = tuple[dict[str, tuple[int, float | None]], dict[str, tuple[tuple[str, float], ...]]]
+"""What was newly said at a pane, by group and by list."""
+
+
+def answered(history: History) -> Iterator[tuple[int, Span, Changed]]:
+    """Every pane that was answered, its span, and what was newly said up to it."""
+    changes, lists = deque(history.changes), deque(history.lists)
+    for pane, span in history.by_pane().items():
+        changed: Changed = ({}, {})
+        while changes and changes[0][0] <= pane:
+            _, key, side, value = changes.popleft()
+            changed[0][key] = side, value
+        while lists and lists[0][0] <= pane:
+            _, name, members = lists.popleft()
+            changed[1][name] = tuple((key, float(score)) for key, score in members)
+        yield pane, span, changed
 
 
 def read_history(coordinator: Coordinator, name: str) -> History:

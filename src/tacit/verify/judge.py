@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from tacit.functions.goals import Top
-from tacit.verify.history import History, Span, group_of
-from tacit.verify.keys import Key, key_of_text, shown
+from tacit.verify.history import History, RawSaid, Span, group_of
+from tacit.verify.keys import Key, key_of_text, key_of_values, shown
 from tacit.verify.late_rows import LateRows
 from tacit.verify.question import Question, question_of
 from tacit.verify.rows import Rows
@@ -38,13 +39,19 @@ class _Alert:
 
 
 def judge_watch(
-    history: History, rows: Rows, *, sites: Iterable[str] | None = None, dropped: int = 0, until: int | None = None
+    history: History,
+    rows: Rows,
+    *,
+    sites: Iterable[str] | None = None,
+    dropped: int = 0,
+    until: int | None = None,
+    seen: Mapping[int, RawSaid] = MappingProxyType({}),
 ) -> Verdict:
     """What is to be said of a watch.
 
     ``sites`` are those that the system has (None: all that have the table). ``dropped`` is how many rows of the watch
     came too late, as the sites say. ``until`` is the last pane that must have been answered (None: the last one that
-    was).
+    was). ``seen`` is what panes that were called valid said when they were looked at before.
     """
     alerts = sum(alert.get("kind", "alert") == "alert" for alert in history.alerts)
     verdict = Verdict(history.name, alerts=alerts, changes=len(history.alerts) - alerts, dropped=dropped)
@@ -61,10 +68,10 @@ def judge_watch(
     known = tuple(sorted(everyone if sites is None else everyone & set(sites)))
     late = LateRows(rows, newest, tables)
     _judge_coverage(verdict, spans, rows, newest, until)
-    _judge_panes(verdict, history, spans, truths, known, late if dropped else None)
+    _judge_panes(verdict, history, spans, truths, known, late if dropped else None, seen)
     told = _alerts(history, spans, truths[max(truths)], newest)
-    _judge_repeats(verdict, told, newest)
-    _judge_unannounced(verdict, history, spans, told, truths[max(truths)], newest)
+    _judge_repeats(verdict, history, told, truths[max(truths)])
+    _judge_unannounced(verdict, history, told, truths[max(truths)])
     verdict.late = sum(_is_late(alert, rows, tables) for alert in told)
     if dropped > len(late) * max(1, len(newest.plan.keys)):
         verdict.problem = f"{dropped} rows were dropped as late, and only {len(late)} came late"
@@ -121,6 +128,7 @@ def _judge_panes(
     truths: Mapping[int, Truth],
     known: tuple[str, ...],
     late: LateRows | None,
+    seen: Mapping[int, RawSaid],
 ) -> None:
     newest = truths[max(truths)]
     crossings = _Crossings(verdict, _alerts(history, spans, newest, newest.question), newest, late)
@@ -143,6 +151,8 @@ def _judge_panes(
             if span is None or span.state == _UNKNOWN:
                 continue
             _judge_pane(verdict, pane, span, said, by_all[pane], by_some.get(pane), known, late)
+            if pane in seen and (before := seen[pane].read(newest.key_kinds, per)) != said:
+                _judge_revised(verdict, pane, before, by_all[pane], late)
     crossings.end()
 
 
@@ -206,6 +216,14 @@ def _judge_pane(
     if lacking and span.state == _VALID:
         verdict.wrong.append(f"{where}: called valid without all sites")
     verdict.wrong += [f"{where}: {each}" for each in found]
+
+
+def _judge_revised(verdict: Verdict, pane: int, before: Said, truth: PaneTruths, late: LateRows | None) -> None:
+    """A pane that was called valid has another answer now: the one before must have been right, too."""
+    verdict.revised += 1
+    if truth.can_be_judged(pane) and (late is None or not late.touch(pane)):
+        found = [f"{shown(key)}: {what}" if key else what for key, what in truth.complaints(pane, before)]
+        verdict.wrong += [f"pane {pane} (valid when it was looked at): {each}" for each in found]
 
 
 # Crossings of the truth
@@ -283,55 +301,77 @@ def _is_met(alert: _Alert, question: Question) -> bool:
     return (alert.side == "above") == (operator in (">", ">="))
 
 
-def _judge_repeats(verdict: Verdict, alerts: Sequence[_Alert], question: Question) -> None:
-    """One crossing is alerted once: sides take turns, and nothing is said twice of one pane and group."""
+def _judge_repeats(verdict: Verdict, history: History, alerts: Sequence[_Alert], truth: Truth) -> None:
+    """One crossing is alerted once: sides take turns, and no list is told twice as of one pane.
+
+    An alert of a pane that was settled without a site counts if the settled pane says the same: it is not raised again.
+    A correction takes back an alert that does not count.
+    """
     ids: set[str] = set()
     by_group: dict[Key, list[_Alert]] = {}
+    crossings = set(_published_crossings(history, truth))
     for alert in alerts:
         if alert.document["id"] in ids:
             verdict.doubled.append(f"pane {alert.pane}: the alert {alert.document['id']} came twice")
         ids.add(alert.document["id"])
-        if alert.state == _VALID:
+        if alert.document.get("correction") or alert.document.get("kind", "alert") != "alert":
+            continue
+        met = _is_met(alert, truth.question)
+        if alert.side is None or alert.state == _VALID or (alert.pane, alert.group, met) in crossings:
             by_group.setdefault(alert.group, []).append(alert)
     for group, mine in by_group.items():
         before: _Alert | None = None
         for alert in sorted(mine, key=lambda alert: alert.pane):
-            same_pane = before is not None and before.pane == alert.pane
-            if before is not None and (same_pane or (alert.side is not None and alert.side == before.side)):
+            if before is not None and _is_same_again(before, alert):
                 name = f": {shown(group)}" if group else ""
-                verdict.doubled.append(f"pane {alert.pane}{name}: {alert.side or 'changed'}, as at pane {before.pane}")
+                what = alert.side or "the same list"
+                verdict.doubled.append(f"pane {alert.pane}{name}: {what}, as at pane {before.pane}")
             before = alert
 
 
-def _judge_unannounced(
-    verdict: Verdict,
-    history: History,
-    spans: Mapping[int, Span],
-    alerts: Sequence[_Alert],
-    truth: Truth,
-    question: Question,
-) -> None:
+def _is_same_again(before: _Alert, alert: _Alert) -> bool:
+    if alert.side is not None:
+        return alert.side == before.side
+    return alert.pane == before.pane and _members(alert) == _members(before) is not None
+
+
+def _members(alert: _Alert, kinds: Sequence[str] = ()) -> frozenset[Key] | None:
+    """The objects of the list that an alert tells."""
+    ranking = alert.document.get("ranking")
+    return None if ranking is None else frozenset(key_of_values(each, kinds) for each, _ in ranking)
+
+
+def _published_crossings(history: History, truth: Truth) -> Iterator[tuple[int, Key, bool]]:
+    """Where the published side of a group changed, and whether it is met from then on."""
+    met: dict[Key, bool] = {}
+    for pane, text, side, _ in history.changes:
+        key = key_of_text(text, truth.key_kinds)
+        if not key and truth.question.plan.grouping is not None:
+            continue  # under GROUP BY EACH what all groups are that have no rows
+        if met.get(key, False) != (side == 1):
+            yield pane, key, side == 1
+        met[key] = side == 1
+
+
+def _judge_unannounced(verdict: Verdict, history: History, alerts: Sequence[_Alert], truth: Truth) -> None:
     """Every change of a published side, or of a published list, has its alert."""
-    told = {(alert.pane, alert.group) for alert in alerts}
-    goal = question.plan.goal
-    cut = len(truth.key_kinds) - goal.per if isinstance(goal, Top) else 0
-    if any(alert.side is not None for alert in alerts) or truth.kind == "condition":
-        met: dict[Key, bool] = {}
-        for pane, text, side, _ in history.changes:
-            key = key_of_text(text, truth.key_kinds)
-            if not key and question.plan.grouping is not None:
-                continue  # under GROUP BY EACH what all groups are that have no rows
-            if met.get(key, False) != (side == 1) and (pane, key) not in told:
+    question = truth.question
+    if truth.kind == "condition":
+        told = {(alert.pane, alert.group, _is_met(alert, question)) for alert in alerts}
+        for pane, key, met in _published_crossings(history, truth):
+            if (pane, key, met) not in told:
                 name = f": {shown(key)}" if key else ""
-                verdict.lost.append(f"pane {pane}{name}: published as {'met' if side == 1 else 'not met'}, no alert")
-            met[key] = side == 1
-    before: dict[Key, set[str]] = {}
+                verdict.lost.append(f"pane {pane}{name}: published as {'met' if met else 'not met'}, no alert")
+    goal = question.plan.goal
+    cut = len(truth.key_kinds) - goal.per if isinstance(goal, Top) else len(truth.key_kinds)
+    listed = {(alert.pane, alert.group, _members(alert, truth.key_kinds[:cut])) for alert in alerts}
+    before: dict[Key, frozenset[Key]] = {}
     for pane, text, members in history.lists:
-        key = key_of_text(text, truth.key_kinds[cut:])
-        now = {member for member, _ in members}
-        if now != before.get(key, set()) and (pane, key) not in told:
+        list_name = key_of_text(text, truth.key_kinds[cut:])
+        now = frozenset(key_of_text(member, truth.key_kinds[:cut]) for member, _ in members)
+        if now != before.get(list_name, frozenset()) and (pane, list_name, now) not in listed:
             verdict.lost.append(f"pane {pane}: another list was published, no alert")
-        before[key] = now
+        before[list_name] = now
 
 
 def _is_late(alert: _Alert, rows: Rows, tables: Iterable[str]) -> bool:

@@ -22,11 +22,11 @@ class Verdict:
 
     ``wrong``: an answer, or an alert, called valid and beyond its promise. ``lost``: a change of the answer, or of the
     truth beyond the margins, without an alert. ``doubled``: one change with two alerts. ``skipped``: panes between
-    others that were never answered and are in no gap; ``unanswered``: those at the end of the data. ``changed``: panes
-    that were called valid and say something else now. ``late``: alerts that came when their pane was long past.
-    ``excused``: panes that are beyond the promise because a site dropped late rows of theirs, and counted these;
-    ``dropped`` is how many. ``apart``: panes in another state than valid, how many of them are off what the sites that
-    they speak for hold, and how many have no promise.
+    others that were never answered and are in no gap; ``unanswered``: those at the end of the data. ``revised``: panes
+    that were called valid and have another answer now; the one before is judged, too. ``late``: alerts that came when
+    their pane was long past. ``excused``: panes that are beyond the promise because a site dropped late rows of theirs,
+    and counted these; ``dropped`` is how many. ``apart``: panes in another state than valid; ``apart_off``: how many of
+    them are off what the sites that they speak for hold. ``unpromised``: panes of which nothing is promised.
     """
 
     watch: str
@@ -42,7 +42,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
+    revised: int = 0
     skipped: list[tuple[int, int]] = field(default_factory=list)
     unanswered: int = 0
     before: int = 0
@@ -54,7 +54,7 @@ class Verdict:
     @property
     def is_good(self) -> bool:
         """Is nothing wrong, lost, doubled or left out, and was there anything to judge?"""
-        bad = self.wrong or self.lost or self.doubled or self.changed or self.skipped or self.problem
+        bad = self.wrong or self.lost or self.doubled or self.skipped or self.problem
         return not bad and not self.unanswered and self.panes + sum(self.apart.values()) + self.unpromised > 0
 
     def as_dict(self) -> dict[str, Any]:

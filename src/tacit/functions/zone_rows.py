@@ -241,6 +241,7 @@ def _put_part(
     row[first + 1 + 2 * d : first + size] = bend.ravel()
 
 
+@np.errstate(over="ignore")  # a slope that is too long for a double leaves no room
 def _safe_radius(row: FloatArray, d: int) -> float:
     """How far from the estimate everything is inside, whatever the direction."""
     code, size = int(row[0]), 1 + 2 * d + d * d

@@ -184,7 +184,7 @@ class Settlement(Tenure):
         return [leave]  # so that the site may stop saying it
 
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
-        answer = HeartbeatAnswer(beat.site, self.settled, self.settled - self.final)
+        answer = HeartbeatAnswer(beat.site, self.settled, max(0, self.settled - self.final))
         seen = self._members.seen[beat.site]
         self._note_idle(beat.site, beat.closed, beat.idle_panes, now)
         return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
@@ -293,6 +293,7 @@ class Settlement(Tenure):
     def _collect(self, now: float) -> list[Message] | None:
         """Begin a collection, if all members hold a pane that is not settled."""
         start = self.final if self._may_rewind() else self.settled
+        start = min(start, self.final - 1) if self._once_more else start
         gathered = self._members.gather(start, self.final, self._expected)
         if gathered is None:
             return None
@@ -378,15 +379,15 @@ class Settlement(Tenure):
 
     def _settle_before(self, pane: int) -> None:
         """A collection of this pane has ended: panes before it that were not settled are a gap."""
-        start, self.settled = self._start, pane - 1
+        start, self.settled = max(self._start, self.final), pane - 1
         if start == self.final:
-            self.final = pane - 1
+            self.final = max(self.final, pane - 1)
         if start < pane - 1 and not self.skips:
             nothing = np.empty(0, dtype=np.int64)
             lost = tuple(site for site in self.roster if self._members.seen[site].oldest > start + 1)
             gap = Answer(pane - 1, State.UNKNOWN, nothing, np.empty((0, 0)), self.roster, lost, start + 1)
             self.published.append(gap)
-        self.skips = False
+        self.skips = self._once_more = False
 
     def _publish(self, first: int, pane: int, stale: set[int]) -> None:
         """Say the answer of panes ``first`` to ``pane``. A site that was missing at any moment of it makes it stale."""

@@ -52,6 +52,7 @@ class Tenure:
         self.settled = self.final = self.front = begin - 1  # front: the last pane that was ever settled
         self._began = now
         self._first = begin
+        self._once_more = False  # the next collection may be one of the last final pane
         self.skips = False  # panes before the first collection are nobody's: the watch was paused
         self.published: list[Answer] = []
         self.newest = NEVER  # the newest pane that any site has closed
@@ -102,14 +103,12 @@ class Tenure:
                 self._recollect = True
 
     def collect_again(self) -> None:
-        """After ``resume``: where all must be asked anew, ask of the last settled pane, which all sites still hold.
+        """After ``resume``: where all must be asked anew, ask of the last final pane, which all sites still hold.
 
-        The next pane may be long in coming, and until then there would be no answer.
+        The next pane may be long in coming, and until then there would be no answer. Who has left counts up to the last
+        settled pane, so then the next one is waited for.
         """
-        if self._members.leaving or self.settled < self._first:  # who has left counts up to the last settled pane
-            return
-        if self._recollect and self.roster and self.final == self.settled == self.front:
-            self.settled = self.final = self.front = self.settled - 1
+        self._once_more = self._recollect and not self._members.leaving and self._first <= self.final == self.front
 
     def succeed(self, estate: Estate, now: float) -> None:
         """Take over from a settlement whose zones are of no use any more (the watch was altered, or paused).

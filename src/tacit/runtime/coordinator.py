@@ -178,7 +178,7 @@ class Coordinator:
                 raise
             settlement = watch.settlement
             newest, settled = settlement.newest, settlement.settled
-            answers.append((about, settled, newest, settled - settlement.final))
+            answers.append((about, settled, newest, max(0, settled - settlement.final)))
             due = due or newest > closed or silent < settled <= closed
         if answers and due:
             self._answered[number] = now
@@ -381,6 +381,7 @@ class Coordinator:
             # The last pane is answered anew: on a stream that is quiet the next one may be long in coming.
             answered = settlement.roster and old.begin is not None and settlement.final >= old.begin
             begin = settlement.final + (0 if answered and settlement.final == settlement.front else 1)
+            old.history.kept = begin - 1
             old.history.newest = max(old.history.newest, settlement.final) if begin > settlement.final else begin - 1
         watch = KeptWatch(
             self._next_number(), plan, protocol=old.protocol, created=now, tuning=self.tuning, start=self._start,

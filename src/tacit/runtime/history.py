@@ -16,13 +16,14 @@ Gap = tuple[int, int, tuple[int, ...]]
 
 @dataclass(slots=True)
 class History:
-    """``newest`` is the pane that was answered last.
+    """``newest`` is the pane that was answered last; what was said of panes up to ``kept`` is not said anew.
 
     While panes are settled once more, ``shown`` is what was said of the newest pane that was ever answered: people are
     shown that until the settlement has come so far again.
     """
 
     newest: int = NEVER
+    kept: int = NEVER
     shown: dict[str, Any] | None = None
     provisional: Provisional = field(default_factory=Provisional)
     gaps: list[Gap] = field(default_factory=list)

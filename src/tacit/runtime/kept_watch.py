@@ -427,6 +427,9 @@ class KeptWatch:
         assert self.teller is not None
         self.news = True
         first = answer.pane if answer.first is None else answer.first
+        if answer.pane <= self.history.kept:  # all were asked anew; what was said of this pane stands
+            self.answered = answer
+            return
         if first <= self.history.newest:
             self._go_back(first)
         self.history.newest = answer.pane
@@ -488,6 +491,7 @@ class KeptWatch:
             return
         resume(settlement, row, books, now)
         self.history.newest = settlement.settled
+        self.history.kept = settlement.final
         if settlement.roster:
             pane = row["settled"]
             self.answered = settlement.resolver.answer(pane, State.VALID, settlement.roster, (), pane)

@@ -184,10 +184,13 @@ class Settlement(Tenure):
         return [leave]  # so that the site may stop saying it
 
     def _heartbeat(self, beat: Heartbeat, now: float) -> list[Message]:
-        answer = HeartbeatAnswer(beat.site, self.settled, max(0, self.settled - self.final))
+        answer = self._settled_answer(beat.site)
         seen = self._members.seen[beat.site]
         self._note_idle(beat.site, beat.closed, beat.idle_panes, now)
         return [answer, *self._claim(beat.site, seen, beat.closed, beat.silent, beat.version, now)]
+
+    def _settled_answer(self, site: int) -> HeartbeatAnswer:
+        return HeartbeatAnswer(site, self.settled, max(0, self.settled - self.final))
 
     def _note_idle(self, site: int, closed: int, idle_panes: int, now: float) -> None:
         """How far a site's own rows have come, where others' rows have taken it further."""
@@ -330,14 +333,14 @@ class Settlement(Tenure):
         self._become("violations of the next pane")
         self._pane, self._asked, self._doubtful = pane, now, set(self.stale)
         messages = self.resolver.resolve(pane, reports)
-        if not messages and not self.resolver.awaited:  # recentring: who reported needs no answer
+        if not messages and not self.resolver.awaited:  # recentring: that the pane is settled is all they need to know
             for site, _ in reports:
                 seen = known.seen[site]
                 seen.silent, seen.report = pane, None
-                seen.sent = now  # the answer to its next heartbeat tells it, so that it needs no snapshot
+                seen.sent = now  # so that it needs no snapshot
             self._become("the resolver has ended")
             self._publish(pane, pane, {*self.stale, *self._doubtful})
-            return []
+            return [self._settled_answer(site) for site, _ in reports]  # of a recording the next pane is waiting
         return self._resolved(messages, now)
 
     def _resolved(self, messages: tuple[Message, ...], now: float) -> list[Message]:

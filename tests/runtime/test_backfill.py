@@ -77,3 +77,31 @@ def test_a_history_that_is_not_there_or_not_like_the_table_is_refused_at_the_sta
         runner = site(system, spark, tmp_path / "nowhere")
         with pytest.raises(OptionError, match=r"the backfill of table d cannot be used: .*nowhere does not exist"):
             runner.start()
+
+
+def test_a_watch_created_after_all_was_read_is_valid_though_no_row_comes(tmp_path: Path, spark: SparkSession) -> None:
+    """Its window is filled from the very files that were read; those that come later bring their rows once."""
+    with LightSystem(tmp_path / "system") as system:
+        system.runner.ask({"sql": FIRST})
+        runner = site(system, spark, None)
+        runner.start()
+        try:
+
+            def reading() -> bool:
+                runner.mind()
+                assert runner.failure is None
+                return runner.status == "reading"
+
+            until(reading, "the watch")
+            put(system.folder / "in", "a", range(1000, 1110))
+            until(lambda: system.watch("first")["state"] == "valid", "an answer")
+            longer = LATE.replace("EVERY 1 SECOND", "EVERY 7 SECONDS")  # panes that the rows so far end in the midst of
+            system.runner.ask({"sql": longer})
+            until(lambda: system.watch("late")["state"] == "valid", "a full window of what was read")
+            assert system.watch("late")["answer"][0]["value"] == pytest.approx(60, abs=0.5)
+            put(system.folder / "in", "b", range(1110, 1128))
+            until(lambda: system.watch("late")["as_of"] == "1970-01-01T00:18:47Z", "the pane that ends with these")
+            assert system.watch("late")["state"] == "valid"
+            assert system.watch("late")["answer"][0]["value"] == pytest.approx(60, abs=0.5)
+        finally:
+            runner.stop()

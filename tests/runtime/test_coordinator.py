@@ -321,9 +321,9 @@ def asked(live: Live) -> list[tuple[int, int]]:
     """A watch runs, history is there, and this is what was asked of it: seconds from and to."""
     asked: list[tuple[int, int]] = []
 
-    def history(lo_us: int, hi_us: int) -> RecordedBatch:
+    def history(lo_us: int, hi_us: int, through: int | None) -> RecordedBatch:
         asked.append((lo_us // 1_000_000, hi_us // 1_000_000))
-        return rows(HOT, range(max(100, lo_us // 1_000_000), hi_us // 1_000_000), 5)
+        return rows(HOT, range(max(100, lo_us // 1_000_000), -(-hi_us // 1_000_000)), 5)
 
     live.ask(HOT)
     feed(live, range(100, 130), 5)
@@ -335,7 +335,7 @@ def asked(live: Live) -> list[tuple[int, int]]:
 def test_history_fills_the_window_of_a_watch_that_comes_late(live: Live, asked: list[tuple[int, int]]) -> None:
     live.ask(LATE)
     feed(live, range(130, 133), 5)
-    assert asked == [(110, 130)] * 2
+    assert asked == [(109, 129)] * 2
     assert shown(live, "late")["state"] == "valid"
 
 
@@ -346,7 +346,7 @@ def test_history_is_read_although_the_clock_ticks_before_the_next_rows(
     for agent in live.agents.values():
         agent.tick({"d": True})
     feed(live, range(130, 133), 5)
-    assert asked == [(110, 130)] * 2
+    assert asked == [(109, 129)] * 2
     assert shown(live, "late")["state"] == "valid"
 
 
@@ -357,9 +357,9 @@ def test_history_of_an_idle_table_is_read_without_rows(live: Live, asked: list[t
         assert agent.wants_history("d")
         agent.fill("d")
         assert not agent.wants_history("d")
-    assert asked == [(110, 130)] * 2
+    assert asked == [(109, 129)] * 2
     feed(live, range(130, 133), 5)
-    assert asked == [(110, 130)] * 2
+    assert asked == [(109, 129)] * 2
     assert shown(live, "late")["state"] == "valid"
 
 
@@ -371,7 +371,7 @@ def test_history_is_read_again_when_spark_died_in_the_batch(live: Live, asked: l
         with pytest.raises(TypeError):
             live.batch(name, broken)
     feed(live, range(130, 133), 5)
-    assert asked[-2:] == [(110, 130)] * 2
+    assert asked[-2:] == [(109, 129)] * 2
     assert shown(live, "late")["state"] == "valid"
 
 

@@ -120,7 +120,7 @@ def test_a_batch_that_cannot_be_read_is_nobody_s_problem(live: Live) -> None:
 
 
 def test_history_that_cannot_be_read_is_the_problem_of_that_watch(live: Live) -> None:
-    def history(lo_us: int, hi_us: int) -> RecordedBatch:
+    def history(lo_us: int, hi_us: int, through: int | None) -> RecordedBatch:
         raise DataError("the history is damaged")
 
     live.ask(FINE)
@@ -133,7 +133,7 @@ def test_history_that_cannot_be_read_is_the_problem_of_that_watch(live: Live) ->
 
 
 def test_what_the_machine_cannot_do_is_raised(live: Live) -> None:
-    def history(lo_us: int, hi_us: int) -> RecordedBatch:
+    def history(lo_us: int, hi_us: int, through: int | None) -> RecordedBatch:
         raise MachineError("Spark's Java process has ended")
 
     live.ask(FINE)

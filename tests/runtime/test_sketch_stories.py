@@ -175,7 +175,7 @@ def test_history_is_read_for_the_longest_window_and_its_keys_have_names(tmp_path
                 for each in wanted
             ]
 
-    def history(begin, end):
+    def history(begin, end, through):
         return Past([row for row in past if begin <= row[0] * 1_000_000 < end])
 
     for agent in live.agents.values():
@@ -229,7 +229,7 @@ class Filled(Told):
         super().start_site(name)
         self.agents[name].tables["d"].history = self.history
 
-    def history(self, begin: int, end: int) -> RecordedBatch:
+    def history(self, begin: int, end: int, through: int | None) -> RecordedBatch:
         if self.meanwhile is not None:
             self.ask(self.meanwhile)
             self.meanwhile = None

@@ -6,8 +6,10 @@ for a table of files also its ``format`` and its ``options``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -23,7 +25,7 @@ from tacit.pipelines.text_checks import holds_array, separator_of
 from tacit.pipelines.time import time_column, utc
 from tacit.vocabulary.errors import DataError
 
-__all__ = ["check_history", "open_files_of", "read_history"]
+__all__ = ["check_history", "files_read", "open_files_of", "read_again", "read_history"]
 
 _LOOKED_AT = 16  # files, when it is checked
 
@@ -49,6 +51,37 @@ def read_history(
         frame = open_files_of(session, source, path, files)
         moment = time_column(frame, time).micros
         return SparkBatch(frame.where((moment >= sf.lit(lo_us)) & (moment < sf.lit(hi_us))), time)
+
+
+def read_again(
+    spark: SparkSession, source: TableSource, path: str, time: str, lo_us: int, checkpoint: Path, through: int | None
+) -> SparkBatch | None:
+    """The rows from ``lo_us`` on of the very files that a table was read from, up to a batch.
+
+    DataError when one of them is gone: what is left would not be all.
+    """
+    session = session_beside(spark)
+    with utc(session), one_sentence():
+        wanted = set() if through is None else files_read(checkpoint, through)
+        files = [file for file in _files(path) if file.path.absolute() in wanted]
+        if not files:
+            return None
+        if gone := sorted(wanted - {file.path.absolute() for file in files}):
+            raise DataError(f"{len(gone)} of the files that were read are gone, {gone[0]} for one")
+        frame = open_files_of(session, source, path, files)
+        return SparkBatch(frame.where(time_column(frame, time).micros >= sf.lit(lo_us)), time)
+
+
+def files_read(checkpoint: Path, through: int) -> set[Path]:
+    """The files that Spark read in the batches up to one, as its file source has noted in the checkpoint."""
+    offsets = (checkpoint / "offsets" / str(through)).read_text().splitlines()
+    newest = json.loads(offsets[-1])["logOffset"]
+    found: set[Path] = set()
+    for log in (checkpoint / "sources" / "0").iterdir():
+        if log.name.removesuffix(".compact").isdigit():
+            entries = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+            found.update(Path(unquote(urlsplit(each["path"]).path)) for each in entries if each["batchId"] <= newest)
+    return found
 
 
 def _files(path: str) -> Sequence[SourceFile]:

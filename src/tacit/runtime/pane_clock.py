@@ -63,6 +63,11 @@ class TableClock:
         self._reached = max((each for each in candidates if each is not None), default=None)
         return self._reached
 
+    @property
+    def reached(self) -> int | None:
+        """The last watermark."""
+        return self._reached
+
     def is_idle(self, now_us: int, idle_since_us: int | None) -> bool:
         """Has there been no row for so long that time passes without rows?"""
         return idle_since_us is not None and now_us - idle_since_us >= self.idle_us

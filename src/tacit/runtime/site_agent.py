@@ -262,7 +262,7 @@ class SiteAgent:
                     return
                 self._book.forget_data()
                 self._give_back(table)
-                works = [begin(table, data, self.wall_us()) for data in self._book.of(table_name)]
+                works = [self._begin(table, data) for data in self._book.of(table_name)]
                 measured = {work.data.key for work in works if self._book.is_measured(work.data)}
                 table.busy = True
             try:
@@ -284,6 +284,10 @@ class SiteAgent:
             self._start(watch)
             if watch.machine is not None and keys:
                 self._speech.learn(watch, Numbers(0, tuple(keys)))
+
+    def _begin(self, table: SiteTable, data: WatchData) -> Work:
+        data.batch_before = self.store.last_batch(table.name)
+        return begin(table, data, self.wall_us())
 
     def _put(self, works: Sequence[Work]) -> None:
         for work in works:
@@ -319,12 +323,9 @@ class SiteAgent:
         table = self.tables[table_name]
         with table.work:
             with self._lock:
-                works = [
-                    begin(table, data, self.wall_us())
-                    for data in self._book.of(table_name)
-                    if wants_history(table, data)
-                ]
-            compute_history(table, works)
+                works = [self._begin(table, data) for data in self._book.of(table_name) if wants_history(table, data)]
+                measured = {work.data.key for work in works if self._book.is_measured(work.data)}
+            compute_history(table, works, measured)
             with self._lock:
                 self._put(works)
                 self._save(table, None)
@@ -342,7 +343,7 @@ class SiteAgent:
                 # One that came while this batch was computed begins with the next; history is read outside of the lock.
                 if table.busy or wants_history(table, data):
                     continue
-                begin(table, data, self.wall_us()).add()
+                self._begin(table, data).add()
             before = data.keeper.closed
             if own is not None and not data.borrowed:
                 self._close_until(table, data, own)

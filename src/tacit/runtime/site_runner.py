@@ -298,15 +298,20 @@ class SiteRunner:
         except InputError as error:
             raise OptionError(f"the backfill of table {name} cannot be used: {error}") from None
 
-    def _history(self, table: Table, path: str, lo_us: int, hi_us: int) -> SparkBatch | None:
+    def _history(self, table: Table, path: str, lo_us: int, hi_us: int, through: int | None) -> SparkBatch | None:
         from tacit.pipelines.history import read_history
 
         return read_history(self.host.session(), _source(table), path, table.time, lo_us, hi_us)
 
-    def _own_history(self, name: str, table: FileTable, lo_us: int, hi_us: int) -> SparkBatch | None:
+    def _own_history(
+        self, name: str, table: FileTable, lo_us: int, hi_us: int, through: int | None
+    ) -> SparkBatch | None:  # fmt: skip
         """The files that the table was read from, read again; where that cannot be, windows begin empty."""
+        from tacit.pipelines.history import read_again
+
         try:
-            return self._history(table, table.path, lo_us, hi_us)
+            checkpoint = self.config.state / "checkpoints" / name
+            return read_again(self.host.session(), _source(table), table.path, table.time, lo_us, checkpoint, through)
         except InputError as error:
             _log.warning(
                 "site %s: the files of table %s cannot be read again, so windows of new watches begin empty (backfill"

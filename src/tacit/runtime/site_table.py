@@ -24,7 +24,7 @@ class SiteTable:
     name: str
     columns: Mapping[str, str]
     clock: TableClock
-    history: Callable[[int, int], Batch | None] | None = None
+    history: Callable[[int, int, int | None], Batch | None] | None = None  # from, before, and through which batch
     keep_bytes: int = KEEP_BYTES  # for panes that are not settled for good, of each of its windows
     busy: bool = False  # a batch is being computed
     elsewhere_us: int | None = None  # how far the furthest site is

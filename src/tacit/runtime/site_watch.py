@@ -85,8 +85,13 @@ class SiteWatch:
 
     @property
     def first(self) -> int | None:
-        """The pane of the first row."""
-        return min((panes.first for panes in self.panes if panes.first is not None), default=None)
+        """The pane of the first row; where older panes were settled for others, the first that can be given."""
+        found = [(panes.first, panes) for panes in self.panes if panes.first is not None]
+        if not found:
+            return None
+        first = min(each for each, _ in found)
+        known = [each.oldest for _, each in found if each.oldest is not None and each.oldest > (each.begin or 0)]
+        return max([first, *known])
 
     @property
     def idle_panes(self) -> int:

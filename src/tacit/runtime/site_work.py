@@ -18,7 +18,7 @@ from tacit.language.shape import SAMPLE
 from tacit.runtime.pane_clock import AHEAD_US
 from tacit.runtime.site_table import SiteTable
 from tacit.runtime.site_watch import WatchData
-from tacit.vocabulary import InputError
+from tacit.vocabulary import BoolArray, InputError
 from tacit.vocabulary.batches import PaneDeltas, RowBlock, SampleRows
 from tacit.vocabulary.calendar import DAY_US, iso_time
 
@@ -40,7 +40,10 @@ class Work:
     sample: tuple[int, SampleRows] | None = None
     history: PaneDeltas | None = None
     begins: bool = False
-    start_us: int | None = None
+    start_us: int | None = None  # where it begins, if it does not begin with the first row
+    after_us: int | None = None  # where it begins if there is no history: after all rows that passed without it
+    through: int | None = None  # the last batch that passed without it
+    seen_us: int | None = None  # the newest time of its rows
     reach_us: int | None = None  # how much history is read; None: all there is
     problem: InputError | None = None
 
@@ -68,10 +71,13 @@ class Work:
         data = self.data
         if self.begins:
             data.waiting = False
-            if self.start_us is not None:
+            if self.start_us is not None and self.history is not None:
                 data.keeper.start(self.start_us)
-                if self.history is not None:
-                    data.backfill(self.history, self.start_us, self.reach_us)
+                before = self.history.sub * int(data.keeper.sub_us or 1) < self.start_us
+                data.backfill(_those(self.history, before), self.start_us, self.reach_us)
+                data.add_again(_those(self.history, ~before))
+            elif self.after_us is not None:
+                data.keeper.start(self.after_us)
         if self.drawn:
             data.draw(self.drawn)
         if self.sample is not None:
@@ -87,10 +93,13 @@ def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
     """
     work = Work(data, begins=data.waiting, reach_us=data.history_us)
     data.handed = True
-    seen = table.clock.seen(now_us)
-    if data.waiting and seen is not None:
-        pane = data.keeper.pane_us
-        work.start_us = (seen // pane + 1) * pane
+    work.through, work.seen_us = data.batch_before, table.clock.seen(now_us)
+    if data.waiting and work.seen_us is not None:
+        pane, reached = data.keeper.pane_us, table.clock.reached
+        work.after_us = (work.seen_us // pane + 1) * pane
+        # With history it begins where the table's time has come: what was read of later panes is read again, too.
+        history = wants_history(table, data) and reached is not None
+        work.start_us = reached // pane * pane if history and reached is not None else work.after_us
     return work
 
 
@@ -123,12 +132,12 @@ def compute(table: SiteTable, works: Sequence[Work], batch: Batch, measured: Col
                     work.deltas = batch.row_block(work.data.plan, work.centres)
                 if work.data.key not in measured:
                     _compute_sample(work, batch)
-    compute_history(table, works)
+    compute_history(table, works, measured)
     if any(work.problem is not None for work in works):
         _ = batch.rows  # raises when it is the batch that cannot be read, and no watch is at fault
 
 
-def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
+def compute_history(table: SiteTable, works: Sequence[Work], measured: Collection[str] = ()) -> None:
     """Let Spark read what lies before the start of windows that begin."""
     for work in works:
         if work.start_us is None or work.problem is not None or not wants_history(table, work.data):
@@ -136,8 +145,11 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
         assert table.history is not None
         plan, sub_us = work.data.plan, int(work.data.keeper.sub_us or 1)
         with _told_by(work):
-            before = table.history(work.start_us - int(work.reach_us or work.start_us), work.start_us)
-            if before is None:  # nothing has been put there yet
+            assert work.seen_us is not None
+            before = table.history(
+                work.start_us - int(work.reach_us or work.start_us), work.seen_us + 1, work.through
+            )  # fmt: skip
+            if before is None:  # nothing has been put there yet, or it cannot be read again
                 continue
             if not work.drawn and None in work.data.centres:
                 work.drawn = before.draw_centres(plan)
@@ -145,6 +157,9 @@ def compute_history(table: SiteTable, works: Sequence[Work]) -> None:
             if isinstance(outcome, InputError):
                 raise outcome
             work.history = outcome
+            if work.data.key not in measured and not isinstance(plan.goal, Top | SketchGoal):
+                first = work.start_us // work.data.keeper.pane_us - 1
+                work.sample = first, before.sample(plan, work.centres, 0, work.start_us, SAMPLE)
 
 
 def warn_of_times(table: SiteTable, works: Sequence[Work], batch: Batch, now_us: int) -> None:
@@ -179,6 +194,10 @@ def _told_by(work: Work) -> Iterator[None]:
         yield
     except InputError as error:
         work.problem = error
+
+
+def _those(deltas: PaneDeltas, which: BoolArray) -> PaneDeltas:
+    return PaneDeltas(deltas.sub[which], deltas.group[which], deltas.rows[which], deltas.sums[which], deltas.keys)
 
 
 def _compute_sample(work: Work, batch: Batch) -> None:

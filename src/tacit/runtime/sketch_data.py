@@ -387,6 +387,7 @@ class SketchData(WatchData):
         """History before the start; a watch that came while it was read may want more than there is of it."""
         assert isinstance(deltas, PaneDeltas)
         self.keeper.backfill(self._with_rows(deltas), until_us)
+        self.keeper.begin_before_start()
         panes = deltas.sub * self.keeper.sub_us // self._pane_us
         words = fingerprints(list(deltas.keys), seed=SEED) if not self._digests else np.zeros(0, dtype=np.uint64)
         values = _numbers(deltas.keys) if self._digests else np.zeros(0)
@@ -395,6 +396,7 @@ class SketchData(WatchData):
             here = panes == pane
             apart = None if self._digests else deltas.sums[here][:, 1]
             self._stations.put(pane, deltas.group[here], deltas.rows[here], apart, words, values)
+        self._fed = until_us // self._pane_us - 1
         self._mark()
         for view in self._views.values():
             if view.candidates is not None and view.shape is not None and len(deltas.keys):

@@ -73,6 +73,7 @@ class SketchPast:
         """These are the stations after this pane, the newest one."""
         if self._marks and self._marks[-1].pane == pane:
             self._drop(self._marks.pop(), saves)
+            self._last = None
         made = _Mark(pane, stations.listed(), stations.blobs())
         self._marks.append(made)
         self._since = 0

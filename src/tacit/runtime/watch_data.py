@@ -88,6 +88,7 @@ class WatchData:
         self.events = self.panes = self.late = self.no_time = 0
         self.bases: dict[int, list[int]] = {}  # what was counted when a watch came to share these windows
         self.batch: int | None = None  # the last one of its table when it was saved
+        self.batch_before: int | None = None  # the last one that passed without these windows, while they wait
         self.centres: list[float | None] = [None] * len(plan.centres)
         self.sample: SampleRows | None = None
         self.waiting = True  # for its first batch, before which it is decided where its data begins
@@ -151,6 +152,13 @@ class WatchData:
     def backfill(self, deltas: PaneDeltas | RowBlock, until_us: int, reach_us: int | None = None) -> None:
         """History before the start, of so much time; None: all there is."""
         self.keeper.backfill(self._with_rows(deltas), until_us)
+        self.keeper.begin_before_start()
+        assert self.keeper.closed is not None
+        self.close(self.keeper.closed, self.keeper.closed)
+
+    def add_again(self, deltas: PaneDeltas) -> None:
+        """Rows of open panes that passed before there were these windows: none of them is counted as an event."""
+        self.keeper.add(self._with_rows(deltas))
 
     @property
     def history_us(self) -> int | None:

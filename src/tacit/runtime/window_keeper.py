@@ -153,7 +153,9 @@ class WindowKeeper(ABC):
     @property
     def started_at(self) -> int | None:
         """The pane that the watch was started at; None when it has had the table's rows from the first on."""
-        return None if self._start_us is None else self._start_us // self.pane_us
+        if self._start_us is None:
+            return None
+        return self._begin if self._backfilled else self._start_us // self.pane_us
 
     @property
     def backfilled(self) -> bool:
@@ -187,6 +189,18 @@ class WindowKeeper(ABC):
             raise ProtocolError("history ends where the watch starts, and comes before the first pane is closed")
         self._backfilled = True
         self._add_history(deltas, until_us)
+
+    def begin_before_start(self) -> None:
+        """All history is here: the window at the start is known, and the pane that it ends can be asked for.
+
+        On a quiet stream no other one may come for long.
+        """
+        assert self._backfilled
+        assert self._start_us is not None
+        self._begin = self.closed
+        self._take_in(self._start_us)
+        if self._log.end > self._log.front and self.closed is not None:
+            self.first = self.closed if self.first is None else min(self.first, self.closed)
 
     def close_through(self, watermark_us: int) -> range:
         """The panes that this watermark closes, in order."""
@@ -289,7 +303,9 @@ class WindowKeeper(ABC):
             begin, known_us = self.first, (self.first + 1) * self.pane_us
         else:
             return None
-        if self._backfilled or window.kind == "all":
+        if self._backfilled:
+            return self._begin
+        if window.kind == "all":
             return begin
         if window.kind == "time":
             return -(-(known_us + int(window.duration_us or 0)) // self.pane_us) - 1

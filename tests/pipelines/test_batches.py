@@ -262,3 +262,12 @@ def test_rows_without_a_value_are_told_alike_for_every_watch_on_a_key(spark: Spa
         assert without == ({"[null]", '["NaN"]'} if floating else {"[null]"}), key
         assert one.sums[:, 1].sum() == (2.0 if floating else 1.0)
     batch.close()
+
+
+def test_rows_that_came_too_late_can_be_told(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "SELECT * FROM VALUES (1.5D, 'a', NULL), (2D, 'ü', 3), (CAST(NULL AS DOUBLE), 'c', 4) AS (ts, k, n)"
+    )
+    batch = SparkBatch(frame, "ts")
+    assert batch.rows_before(2 * SECOND) == [(1_500_000, {"ts": 1.5, "k": "a"})]
+    assert batch.rows_before(3 * SECOND)[1] == (2_000_000, {"ts": 2.0, "k": "ü", "n": 3})

@@ -7,6 +7,7 @@ looked at more than twice (to keep it costs more than to read it again once); :m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ class Batch(Protocol):
     @property
     def max_time(self) -> int | None:
         """The latest time, in microseconds."""
+
+    def rows_before(self, time_us: int) -> list[tuple[int, dict[str, Any]]]:
+        """The rows with a time before this one, with their times."""
 
     def draw_centres(self, plan: WatchPlan) -> tuple[float | None, ...]:
         """A value among most of those of each expression that is centred; None where there is no value."""
@@ -112,6 +116,14 @@ class SparkBatch:
         """Why some rows have no time although something stands in their time column, as a sentence; None if none."""
         found = self._tally()
         return str(self._moment.complain(found.bad, found.first_bad or "")) if found.bad else None
+
+    def rows_before(self, time_us: int) -> list[tuple[int, dict[str, Any]]]:
+        """The rows with a time before this one, with their times; values that JSON has not are texts."""
+        with self._spoken():
+            whole = sf.to_json(sf.struct(*(self._frame[name] for name in self._frame.columns)))
+            rows = self._pass().where(sf.col(TIME) < time_us).select(TIME, whole.alias(_TEXT)).toArrow()
+        texts = rows.column(_TEXT).to_pylist()
+        return [(at, json.loads(text)) for at, text in zip(rows.column(TIME).to_pylist(), texts, strict=True)]
 
     def keep(self) -> None:
         """Keep the rows in memory from the next pass on, because several passes will follow."""

@@ -66,6 +66,16 @@ class AnyTable(Section):
         "to come.",
         examples=["history/air"],
     )
+    keep_megabytes: Whole = Field(
+        1024,
+        description="How much a site keeps of the panes of each watch that are not settled for good, because another "
+        "site is missing. Beyond it the oldest go (`wall`), or the table is read no further until they are (`event`).",
+    )
+    late_rows: DataPath | None = Field(
+        None,
+        description="A file to which rows are written that came after their panes were closed: a line of JSON each.",
+        examples=["late/{site}.jsonl"],
+    )
     select: tuple[Text, ...] = Field(
         (),
         description="The columns, as Spark SQL over those of the source; without it, all as they are.",

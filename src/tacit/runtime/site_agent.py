@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tacit.protocols.members import NEVER
 from tacit.protocols.messages import Heartbeat, HeartbeatAnswer, Message
 from tacit.protocols.site import Site
+from tacit.runtime.late_rows import tell_late, write_late
 from tacit.runtime.pacing import paced
 from tacit.runtime.site_book import Book
 from tacit.runtime.site_store import SiteStore
@@ -26,7 +27,7 @@ from tacit.runtime.site_watch import SiteWatch, WatchData, Witness
 from tacit.runtime.site_work import Work, begin, compute, compute_history, wants_history, warn_of_times
 from tacit.runtime.speech import Speech, claims_more
 from tacit.transport.limits import MESSAGE_BYTES
-from tacit.vocabulary import DataError
+from tacit.vocabulary import DataError, MachineError
 from tacit.wire.codec import VERSION, UnreadableError, encode, open_envelope
 from tacit.wire.control import (
     BeatsAnswer,
@@ -79,6 +80,8 @@ class SiteAgent:
         self._told = False
         self._claims: list[SiteWatch] = []  # that a new zone let go on, past what the coordinator knows
         self._lock = threading.RLock()
+        self._room = threading.Condition(self._lock)
+        self._epoch = 0  # how often reading was stopped
         for table in self.tables.values():
             table.clock.restore(store.pieces(f"table:{table.name}"))
         self._book = Book(store, self.tables, witness)
@@ -128,6 +131,7 @@ class SiteAgent:
                 self._close_held(table)
             self._claim()
             self._flush()
+            self._room.notify_all()
 
     def _pass_over(self, error: UnreadableError) -> None:
         """What is said of one watch and cannot be read is a problem of that watch: others use the same link."""
@@ -256,6 +260,7 @@ class SiteAgent:
     def take_batch(self, table_name: str, checkpoint: str, number: int, batch: Batch) -> None:
         """A micro-batch of a table. When this returns it is saved, and Spark may go on."""
         table = self.tables[table_name]
+        self._wait_for_room(table, checkpoint, number)
         with table.work:
             with self._lock:
                 if self.store.has_batch(table_name, checkpoint, number):
@@ -264,13 +269,49 @@ class SiteAgent:
                 self._give_back(table)
                 works = [self._begin(table, data) for data in self._book.of(table_name)]
                 measured = {work.data.key for work in works if self._book.is_measured(work.data)}
+                names = {work.data.key: self._book.names_of(work.data) for work in works}
                 table.busy = True
             try:
                 compute(table, works, batch, measured)
+                write_late(table, works, batch, names)
                 with self._lock:
                     self._add(table, works, batch, (table_name, checkpoint, number))
             finally:
                 table.busy = False
+
+    def stop_reading(self) -> None:
+        """Nobody waits for room any more: this process ends, or Spark is started anew."""
+        with self._room:
+            self._epoch += 1
+            self._room.notify_all()
+
+    def _wait_for_room(self, table: SiteTable, checkpoint: str, number: int) -> None:
+        """On an event clock no pane is let go: while there is no room for more of them, Spark waits with its batch."""
+        with self._room:
+            epoch = self._epoch
+            while not self.store.has_batch(table.name, checkpoint, number) and (full := self._full(table)):
+                if epoch != self._epoch:
+                    raise MachineError("the site stops reading")
+                if not table.full_said:
+                    table.full_said = True
+                    _log.warning(
+                        "table %s is read no further until the panes that are kept are settled for good, with every"
+                        " site (keep_megabytes says how much is kept): %s", table.name, ", ".join(full),
+                    )  # fmt: skip
+                self._room.wait(1.0)
+            if table.full_said:
+                table.full_said = False
+                _log.warning("table %s is read on", table.name)
+
+    def _full(self, table: SiteTable) -> list[str]:
+        """The watches for which as many panes are kept as may be, and that wait for other sites."""
+        reached = table.clock.reached
+        if table.clock.mode == "wall" or reached is None:
+            return []
+        if table.elsewhere_us is not None and table.elsewhere_us > reached:
+            return []  # others wait for this site
+        crowded = [data for data in self._book.of(table.name) if data.nbytes > table.keep_bytes]
+        return [name for data in crowded if self._book.is_unsettled(data) for name in self._book.names_of(data)]
 
     def _give_back(self, table: SiteTable) -> None:
         """Rows came: what was closed while the table was idle is taken back, for it rests on fewer rows."""
@@ -300,9 +341,11 @@ class SiteAgent:
                     self._say_problem(number)
 
     def _add(self, table: SiteTable, works: Sequence[Work], batch: Batch, place: tuple[str, str, int]) -> None:
+        late = {work.data.key: work.data.late for work in works}
         self._put(works)
         for work in works:
             work.data.no_time += batch.no_time
+        tell_late(table, max((work.data.late - late[work.data.key] for work in works), default=0), self.wall_us())
         warn_of_times(table, works, batch, self.wall_us())
         table.clock.saw(batch.max_time)
         table.rows += batch.rows

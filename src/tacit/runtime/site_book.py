@@ -282,6 +282,22 @@ class Book:
             if data in each.kept and not each.install.paused
         ]
 
+    def names_of(self, data: WatchData) -> list[str]:
+        """The watches on these windows."""
+        return [watch.install.name for watch in self.watches.values() if data in watch.kept]
+
+    def is_unsettled(self, data: WatchData) -> bool:
+        """Are there closed panes, or such that could be, that are not settled for good with every site?"""
+        for watch in self.watches.values():
+            if data not in watch.kept or watch.install.paused:
+                continue
+            panes = data.panes_for(watch.number)
+            if panes.closed is None or (panes.first is not None and panes.closed < panes.first):
+                continue
+            if data.held or watch.machine is None or watch.machine.final < panes.closed:
+                return True
+        return False
+
     def is_measured(self, data: WatchData) -> bool:
         """Is every watch on these windows measured, so that no sample is needed?"""
         watches = [watch for watch in self.watches.values() if data in watch.kept]

@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
@@ -203,6 +204,7 @@ class SiteRunner:
                     self._read()
             elif not self.host.alive() or self._generation != self.host.generation:
                 self.status = "Spark is started anew"
+                agent.stop_reading()
                 self._end_tables()
                 self._open_tables()
                 self._read()
@@ -230,6 +232,8 @@ class SiteRunner:
     def stop(self) -> None:
         """Stop reading and hang up. What was not finished comes again after the next start."""
         self._end.set()
+        if self.agent is not None:
+            self.agent.stop_reading()
         if self._timer.is_alive():
             self._timer.join(5)
         self._end_tables()
@@ -279,7 +283,10 @@ class SiteRunner:
             history = partial(self._history, table, table.backfill)
         elif table.backfill is None and isinstance(table, FileTable):
             history = partial(self._own_history, name, table)
-        return SiteTable(name, dict(self._tables[name].columns), clock, history)
+        late_file = None if table.late_rows is None else Path(table.late_rows)
+        return SiteTable(
+            name, dict(self._tables[name].columns), clock, history, table.keep_megabytes << 20, late_file=late_file
+        )
 
     def _fill(self, name: str) -> None:
         """Read history beside the heartbeats, which go on."""

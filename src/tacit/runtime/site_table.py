@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.runtime.pane_clock import TableClock
@@ -31,5 +32,10 @@ class SiteTable:
     idle_since_us: int | None = None
     rows: int = 0
     no_time: int = 0
+    late: int = 0  # rows that came too late for some watch, since the start
+    late_file: Path | None = None  # to which they are written
+    late_unsaid: int = 0
+    late_said_us: int | None = None
+    full_said: bool = False  # it was said that it is not read any further
     ahead: int = 0  # rows that some watch counts and whose time is not to be believed
     work: threading.Lock = field(default_factory=threading.Lock)  # one batch, or one look at the history, at a time

@@ -66,6 +66,18 @@ class Work:
             return int(whole[deltas.t > time_us].sum())
         return int((whole * deltas.rows)[deltas.sub * int(self.data.keeper.sub_us or 1) > time_us].sum())
 
+    @property
+    def late_before_us(self) -> int | None:
+        """Rows before this are late for these windows, if some are among the rows."""
+        boundary = None if self.begins else self.data.keeper.late_before_us
+        if boundary is None or self.deltas is None:
+            return None
+        deltas = self.deltas
+        times = deltas.t if isinstance(deltas, RowBlock) else deltas.sub * int(self.data.keeper.sub_us or 1)
+        started = self.data.keeper.start_us
+        late = (times < boundary) & (times >= (started if started is not None else times))
+        return boundary if late.any() else None
+
     def add(self) -> None:
         """Put it into the windows."""
         data = self.data
@@ -93,6 +105,7 @@ def begin(table: SiteTable, data: WatchData, now_us: int) -> Work:
     """
     work = Work(data, begins=data.waiting, reach_us=data.history_us)
     data.handed = True
+    data.keeper.due_us = table.clock.reached
     work.through, work.seen_us = data.batch_before, table.clock.seen(now_us)
     if data.waiting and work.seen_us is not None:
         pane, reached = data.keeper.pane_us, table.clock.reached

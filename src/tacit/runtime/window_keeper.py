@@ -65,6 +65,7 @@ class WindowKeeper(ABC):
         self.pane_us: int = window.every.duration_us or SECOND_US
         self.first: int | None = None
         self.closed: int | None = None
+        self.due_us: int | None = None  # how far the table's time had come before the batch
         self._start_us: int | None = None
         self._begin: int | None = None  # the first pane that can be asked for
         self._settled: int | None = None
@@ -139,6 +140,17 @@ class WindowKeeper(ABC):
         return None if self.closed is None else (self.closed + 1) * self.pane_us
 
     @property
+    def late_before_us(self) -> int | None:
+        """Rows before this are late: in panes that are closed, or that the table's own rows would have closed.
+
+        A pane that is held back (pacing.py) takes no more rows than one that is not: what is late must not depend on
+        how fast panes pass.
+        """
+        if self.closed is None or self.due_us is None:
+            return self.open_from_us
+        return max((self.closed + 1) * self.pane_us, self.due_us // self.pane_us * self.pane_us)
+
+    @property
     def oldest(self) -> int | None:
         """The oldest pane whose vector can be given; closed + 1 if there is none, None before the first close."""
         if self._begin is None or self.closed is None:
@@ -156,6 +168,11 @@ class WindowKeeper(ABC):
         if self._start_us is None:
             return None
         return self._begin if self._backfilled else self._start_us // self.pane_us
+
+    @property
+    def start_us(self) -> int | None:
+        """Where it was started; None when it has had the table's rows from the first on."""
+        return self._start_us
 
     @property
     def backfilled(self) -> bool:
@@ -417,7 +434,7 @@ class WindowKeeper(ABC):
 
     def _sort_out(self, times: IntArray, rows: IntArray | None = None) -> tuple[BoolArray, int]:
         """Which of these times count, and how many rows are late."""
-        open_from = self.open_from_us
+        open_from = self.late_before_us
         if open_from is None:
             return np.ones(len(times), dtype=np.bool_), 0
         fresh = times >= open_from

@@ -91,6 +91,11 @@ def _averages(bench: Workbench, stream: PeerStream) -> Row:
     return _replayed(bench, stream, "tacit, AVG", {}, AVERAGES)
 
 
+def _known(bench: Workbench, stream: PeerStream) -> Row:
+    """The same, written by someone who knows how many sites there are, and that each has a row: no count is kept."""
+    return _replayed(bench, stream, "tacit, SUM / n", {}, f"(SUM({{}}) / {stream.vectors.shape[1]})")
+
+
 def _balls(bench: Workbench, stream: PeerStream) -> Row:
     """Balanced, with balls: how everything was kept at first."""
     return _replayed(bench, stream, "tacit, balls", {"protocol": "coordinator", "zone": "ball"})
@@ -128,7 +133,8 @@ def _periodic(bench: Workbench, stream: PeerStream) -> Row:
 
 
 METHODS: dict[str, Method] = {
-    "tacit": _product, "averages": _averages, "balls": _balls, "sampled": _sampled, "periodic": _periodic,
+    "tacit": _product, "averages": _averages, "known": _known, "balls": _balls, "sampled": _sampled,
+    "periodic": _periodic,
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from tacit.protocols import held
 from tacit.runtime import sketch_past
 from tests.runtime.live import Live, RecordedBatch, batches_of
 from tests.runtime.recordings import recorded
+from tests.tiers import parametrize_in_tiers
 
 SITES = ("s0", "s1", "s2")
 COLUMNS = {"k": "string", "j": "string", "x": "bigint", "y": "bigint", "l": "array<string>"}
@@ -162,15 +163,16 @@ def assert_holds_its_past(live: Live, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 1])
+@parametrize_in_tiers("how", ["with little memory", "with memory", "by the wall clock"], in_test=1)
 def test_a_killed_site_has_the_panes_of_one_that_was_not_killed(
-    kind: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if seed:  # hardly anything is held in memory, and sketches are marked often
+    if how == "with little memory":  # hardly anything is held there, and sketches are marked often
         monkeypatch.setattr(held, "BYTES", 1)
         monkeypatch.setattr(sketch_past, "_SMALL", 200)
-    twin, whole = story(tmp_path / "twin", kind, seed, kills=0.0)
-    live, seen = story(tmp_path / "live", kind, seed, kills=0.3)
+    clock = "wall" if how == "by the wall clock" else "event"
+    twin, whole = story(tmp_path / "twin", kind, len(how), kills=0.0, clock=clock)
+    live, seen = story(tmp_path / "live", kind, len(how), kills=0.3, clock=clock)
     assert seen.again > 20
     assert seen.others == []
     assert seen.panes == whole.panes

@@ -145,8 +145,16 @@ class Story:
                 for p, m in store.all(f"SELECT pane, members FROM rankings WHERE {of} ORDER BY pane", (number,))
             ]
             changes = store.all(f"SELECT pane, value FROM changes WHERE {of} ORDER BY pane", (number,))
+            # The last pane of a watch that was altered is answered anew, by what the watch is now.
+            later = [each for each, other in self.plans.items() if each > number and other.name == plan.name]
+            anew = {
+                pane
+                for each in later
+                for first, last in store.all("SELECT first, last FROM spans WHERE watch = ?", (each,))
+                for pane in range(first, last + 1)
+            }
             for first, last, state in store.all("SELECT first, last, state FROM spans WHERE watch = ?", (number,)):
-                for pane in range(first, last + 1) if state in states else ():
+                for pane in sorted({*range(first, last + 1)} - anew) if state in states else ():
                     self.judged += 1
                     rows = self._rows_at(plan, pane)
                     if isinstance(plan.goal, Frequent):

@@ -198,6 +198,7 @@ gather_seconds = 300
 watches = ["watches.sql"]
 [tables.readings]
 source = "rate"
+select = ["timestamp AS ts", "CAST(value AS DOUBLE) AS x"]
 time = "ts"
 {sites}
 """

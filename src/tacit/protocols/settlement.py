@@ -385,7 +385,8 @@ class Settlement(Tenure):
         start, self.settled = max(self._start, self.final), pane - 1
         if start == self.final:
             self.final = max(self.final, pane - 1)
-        if start < pane - 1 and not self.skips:
+        answered = self._first <= start or start < self.front  # before its first collection a watch owes no answer
+        if start < pane - 1 and answered and not self.skips:
             nothing = np.empty(0, dtype=np.int64)
             lost = tuple(site for site in self.roster if self._members.seen[site].oldest > start + 1)
             gap = Answer(pane - 1, State.UNKNOWN, nothing, np.empty((0, 0)), self.roster, lost, start + 1)

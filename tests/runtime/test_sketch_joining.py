@@ -136,6 +136,8 @@ def test_names_of_a_watch_without_a_machine_go(
         agent.tables["d"].clock = TableClock(0, "wall", 0)
         agent.tables["d"].keep_bytes = 1 << 12
     sentence = OFTEN.replace("> 60", "> 6")
+    if not paused:
+        live.cut(SITES[1])
     live.ask(sentence)
     fed = SITES if paused else SITES[:1]
     most = 0

@@ -120,6 +120,7 @@ def test_a_demo_is_interrupted_before_spark_is_up(tmp_path: Path, whole_group: b
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.long  # an interrupt in the demo's first second was once lost: to be found
 def test_what_a_killed_demo_left_the_next_one_removes(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     killed = _demo(tmp_path)
